@@ -1,0 +1,215 @@
+//! The registry: every learner once. Program, docs, schema, conformance tests and benches follow from it.
+
+mod perceptron;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use perceptron::{Perceptron, PerceptronConfig};
+
+use crate::choice::{allow_bare_names, choice};
+use crate::error::{ConfigError, SnapshotError, StateError};
+use crate::interaction::InteractionConfig;
+use crate::learner::{Inspect, LearnOne};
+use crate::tasks::Tasks;
+
+/// How rounds reach a learner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// One example a round; runs on simultaneous streams too.
+    OneTask,
+}
+
+/// What is told about a learner: `cognate algorithms`, the README's table and the docs show it.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// The name that users write.
+    pub id: &'static str,
+    /// One line.
+    pub title: &'static str,
+    /// Short name of the paper and the place in it.
+    pub paper: &'static str,
+    /// How rounds reach it.
+    pub protocol: Protocol,
+    /// Cost of a prediction in s non-zeros, K tasks, d features.
+    pub predict_cost: &'static str,
+    /// Cost of an update.
+    pub update_cost: &'static str,
+    /// Memory.
+    pub memory: &'static str,
+}
+
+/// What an algorithm file provides beside [`LearnOne`] and [`Inspect`].
+pub(crate) trait Algorithm: LearnOne + Inspect + Sized {
+    type Config;
+    type State: Serialize + for<'de> Deserialize<'de>;
+
+    /// The only way to make a learner.
+    fn build(config: &Self::Config, tasks: &Tasks) -> Result<Self, ConfigError>;
+
+    /// The saved form: equal states give equal bytes.
+    fn state(&self) -> Self::State;
+
+    /// Puts a saved form into a learner just built from the same config.
+    fn restore(&mut self, state: Self::State) -> Result<(), StateError>;
+}
+
+macro_rules! registry {
+    ($($variant:ident($config:ident, $learner:ident) = $id:literal,)*) => {
+        /// A learner and its parameters, chosen by id.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(remote = "Self")]
+        #[schemars(transform = allow_bare_names)]
+        pub enum LearnerConfig {
+            $(#[doc = concat!("Parameters of `", $id, "`")] #[serde(rename = $id)] $variant($config),)*
+        }
+
+        /// A learner of the registry.
+        #[derive(Debug, Clone)]
+        pub enum Learner {
+            $(#[doc = concat!("The learner `", $id, "`.")] $variant($learner),)*
+        }
+
+        /// Every learner.
+        pub const REGISTRY: &[About] = &[$($learner::ABOUT,)*];
+
+        impl LearnerConfig {
+            /// The learner's id.
+            pub fn id(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $id,)* }
+            }
+
+            /// The default parameters of a learner, by id.
+            pub fn from_id(id: &str) -> Option<Self> {
+                match id { $($id => Some(Self::$variant($config::default())),)* _ => None }
+            }
+
+            /// Makes a fresh learner.
+            ///
+            /// # Errors
+            /// When a parameter is out of range or does not fit the tasks; all problems, each with its path.
+            pub fn build(&self, tasks: &Tasks) -> Result<Learner, ConfigError> {
+                match self {
+                    $(Self::$variant(config) => $learner::build(config, tasks)
+                        .map(Learner::$variant)
+                        .map_err(|error| error.within($id)),)*
+                }
+            }
+
+            /// The interaction among the parameters, where there is one.
+            pub(crate) fn interaction(&self) -> Option<&InteractionConfig> {
+                match self { $(Self::$variant(config) => config.interaction(),)* }
+            }
+
+            /// The same, to be changed.
+            pub(crate) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+                match self { $(Self::$variant(config) => config.interaction_mut(),)* }
+            }
+
+            /// Everything wrong with the parameters themselves.
+            pub(crate) fn validate(&self) -> Vec<crate::error::ConfigProblem> {
+                let problems = match self { $(Self::$variant(config) => config.validate(),)* };
+                problems.into_iter().map(|problem| problem.within(self.id())).collect()
+            }
+        }
+
+        impl Learner {
+            /// What is told about this learner.
+            pub fn about(&self) -> &'static About {
+                match self { $(Self::$variant(_) => const { &$learner::ABOUT },)* }
+            }
+
+            /// The learner as one that learns from one task a round.
+            pub fn as_learn_one(&mut self) -> &mut dyn LearnOne {
+                match self { $(Self::$variant(learner) => learner,)* }
+            }
+
+            /// The learner as one that predicts.
+            pub fn as_predict(&self) -> &dyn crate::learner::Predict {
+                match self { $(Self::$variant(learner) => learner,)* }
+            }
+
+            /// The learner as one that tells what it holds.
+            pub fn as_inspect(&self) -> &dyn Inspect {
+                match self { $(Self::$variant(learner) => learner,)* }
+            }
+
+            /// The state as MessagePack with field names.
+            pub(crate) fn to_bytes(&self) -> Vec<u8> {
+                let bytes = match self { $(Self::$variant(learner) => rmp_serde::to_vec_named(&learner.state()),)* };
+                bytes.expect("learner state holds only what MessagePack can hold")
+            }
+
+            /// Puts saved state into a learner just built from the same config.
+            pub(crate) fn restore(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+                match self {
+                    $(Self::$variant(learner) => {
+                        let state = rmp_serde::from_slice(bytes)
+                            .map_err(|error| SnapshotError::Inconsistent(format!("learner state: {error}")))?;
+                        learner.restore(state)?;
+                    })*
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+registry! {
+    Perceptron(PerceptronConfig, Perceptron) = "perceptron",
+}
+
+choice!(LearnerConfig, "a learner");
+
+impl Default for LearnerConfig {
+    fn default() -> Self {
+        Self::Perceptron(PerceptronConfig::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_metadata_agree() {
+        for about in REGISTRY {
+            let config = LearnerConfig::from_id(about.id).unwrap();
+            assert_eq!(config.id(), about.id);
+            assert_eq!(config.build(&Tasks::open()).unwrap().about().id, about.id);
+        }
+        assert!(LearnerConfig::from_id("nobody").is_none());
+    }
+
+    #[test]
+    fn choices_are_tagged_or_bare() {
+        let parse =
+            |json: &str| serde_json::from_str::<LearnerConfig>(json).map_err(|error| error.to_string());
+        let full = r#"{"perceptron":{"interaction":{"coupled":{"b":1.0}}}}"#;
+        assert_eq!(
+            serde_json::to_string(&parse("\"perceptron\"").unwrap()).unwrap(),
+            full
+        );
+        assert_eq!(
+            parse(r#"{"perceptron": {"interaction": "coupled"}}"#),
+            parse(full)
+        );
+        assert!(parse(r#"{"perceptron": {"interaction": "pairwise"}}"#).is_ok());
+        assert_eq!(
+            parse(r#"{"perceptron": {"interaction": {"coupled": {"c": 2}}}}"#).unwrap_err(),
+            "unknown field `c`, expected `b` at line 1 column 47"
+        );
+        let unknown = parse(r#"{"perceptron": {"interaction": "couple"}}"#).unwrap_err();
+        assert!(
+            unknown.starts_with("unknown variant `couple`, expected one of `independent`, `pooled`"),
+            "{unknown}"
+        );
+        assert!(parse(r#"{"perceptron": {}, "other": {}}"#).is_err());
+        assert!(
+            parse("7")
+                .unwrap_err()
+                .contains("expected a learner: a name, or a table")
+        );
+    }
+}

@@ -1,0 +1,406 @@
+//! The multitask Perceptron.
+//!
+//! Paper: MP10 section 3, Figure 1.
+//! Protocol: one task a round.
+//!
+//! State: weights w_1, …, w_K. For a uniform R = own I + shared 11', kept as v_i = sum of y x over the mistakes of
+//! task i, and their sum s = sum_i v_i; for graphs and matrices, kept as they are, a row of K weights a feature.
+//!
+//! Predict: w_i'x. Uniform: own(K) v_i'x + shared(K) s'x, where K counts the tasks met so far.
+//! Update, after a mistake on task i: w_j += y R[j, i] x for all j. Uniform: v_i += y x, s += y x.
+//!
+//! Cost: predict O(s). Update O(s) for uniform R whatever K is, O(K' s) else, K' tasks in the component.
+//! Memory: touched weights; rows of K' weights a touched feature for graphs and matrices.
+//!
+//! Bound: Theorem 1, Corollaries 3, 4, 5 (tests/bounds.rs).
+//!
+//! Departures: a margin of exactly 0 is a mistake whatever the label (the paper's SGN predicts +1 there). With
+//! tasks met on the way, R is that of the present K. `pooled` is not in the paper: the limit b -> infinity of (5),
+//! scaled so that it is one plain Perceptron.
+//! Reduces to: K Perceptrons with `independent` or b = 0; one Perceptron with `pooled` or K = 1; `pairwise` is
+//! `coupled` with b = K.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{About, Algorithm, Protocol};
+use crate::error::{ConfigError, ConfigProblem, StateError};
+use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict};
+use crate::linalg::shared_own::{Dots, Parts};
+use crate::linalg::{SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
+use crate::tasks::Tasks;
+
+/// Parameters of `perceptron`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PerceptronConfig {
+    /// How tasks influence each other
+    pub interaction: InteractionConfig,
+}
+
+impl PerceptronConfig {
+    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+        self.interaction
+            .validate()
+            .into_iter()
+            .map(|problem| problem.within("interaction"))
+            .collect()
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the registry asks every config; some have no interaction"
+    )]
+    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
+        Some(&self.interaction)
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the registry asks every config; some have no interaction"
+    )]
+    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+        Some(&mut self.interaction)
+    }
+}
+
+/// The multitask Perceptron; see the head of its file.
+#[derive(Debug, Clone)]
+pub struct Perceptron {
+    tasks: usize,
+    weights: Weights,
+}
+
+#[derive(Debug, Clone)]
+enum Weights {
+    Uniform {
+        rule: Uniform,
+        weights: SharedOwn,
+    },
+    Blocks {
+        blocks: Blocks,
+        rows: Vec<TaskRows>,
+        outside: SharedOwn,
+    },
+}
+
+/// Tasks outside every block have weights of their own only.
+const OUTSIDE: Parts = Parts {
+    shared: false,
+    own: true,
+};
+
+fn parts(rule: Uniform) -> Parts {
+    Parts {
+        shared: rule != Uniform::Independent,
+        own: rule != Uniform::Pooled,
+    }
+}
+
+/// The margin from the two inner products.
+fn combine(scales: Scales, dots: Dots) -> f64 {
+    scales.own * dots.own + scales.shared * dots.shared
+}
+
+impl Perceptron {
+    pub(super) const ABOUT: About = About {
+        id: "perceptron",
+        title: "multitask Perceptron",
+        paper: "MP10 Fig. 1",
+        protocol: Protocol::OneTask,
+        predict_cost: "O(s)",
+        update_cost: "O(s); O(K s) for graph and matrix",
+        memory: "touched weights; d K for graph and matrix",
+    };
+
+    /// K as it is once the given task has been met.
+    fn tasks_with(&self, task: TaskId) -> usize {
+        self.tasks.max(task.index() + 1)
+    }
+}
+
+impl Predict for Perceptron {
+    fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        match &self.weights {
+            Weights::Uniform { rule, weights } => {
+                combine(rule.scales(self.tasks_with(task)), weights.dots(task, x))
+            }
+            Weights::Blocks {
+                blocks,
+                rows,
+                outside,
+            } => match blocks.place(task) {
+                Some(place) => rows[place.block].dot(place.column, x),
+                None => outside.dots(task, x).own,
+            },
+        }
+    }
+}
+
+impl LearnOne for Perceptron {
+    fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
+        let Example {
+            task,
+            features,
+            label,
+        } = example;
+        self.tasks = self.tasks_with(task);
+        let mistake = is_mistake(label, margin);
+        if mistake {
+            match &mut self.weights {
+                Weights::Uniform { weights, .. } => weights.add(task, features, label),
+                Weights::Blocks {
+                    blocks,
+                    rows,
+                    outside,
+                } => match blocks.place(task) {
+                    Some(place) => {
+                        // Column i of R is row i, since R is symmetric.
+                        let rates = blocks.relations()[place.block].row(place.column);
+                        rows[place.block].add(features, rates, label);
+                    }
+                    None => outside.add(task, features, label),
+                },
+            }
+        }
+        mistake
+    }
+
+    /// As margin then update, looking each feature up once.
+    fn learn(&mut self, example: Example<'_>) -> Outcome {
+        let tasks = self.tasks_with(example.task);
+        if let Weights::Uniform { rule, weights } = &mut self.weights {
+            self.tasks = tasks;
+            let margin = combine(
+                rule.scales(tasks),
+                weights.dots_locating(example.task, example.features),
+            );
+            let updated = is_mistake(example.label, margin);
+            if updated {
+                weights.add_located(example.task, example.features, example.label);
+            }
+            return Outcome { margin, updated };
+        }
+        let margin = self.margin(example.task, example.features);
+        Outcome {
+            margin,
+            updated: self.update(example, margin),
+        }
+    }
+}
+
+impl Inspect for Perceptron {
+    fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        match &self.weights {
+            Weights::Uniform { rule, .. } => rule.relation(to, from, self.tasks),
+            Weights::Blocks { blocks, .. } => blocks.relation(to, from),
+        }
+    }
+
+    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        match &self.weights {
+            Weights::Uniform { rule, weights } => {
+                let scales = rule.scales(self.tasks);
+                weights.weights(
+                    task,
+                    Dots {
+                        own: scales.own,
+                        shared: scales.shared,
+                    },
+                )
+            }
+            Weights::Blocks {
+                blocks,
+                rows,
+                outside,
+            } => match blocks.place(task) {
+                Some(place) => rows[place.block].weights(place.column),
+                None => outside.weights(
+                    task,
+                    Dots {
+                        own: 1.0,
+                        shared: 0.0,
+                    },
+                ),
+            },
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        match &self.weights {
+            Weights::Uniform { weights, .. } => weights.heap_bytes(),
+            Weights::Blocks { rows, outside, .. } => {
+                rows.iter().map(TaskRows::heap_bytes).sum::<usize>() + outside.heap_bytes()
+            }
+        }
+    }
+}
+
+/// Saved form of [`Perceptron`]; R follows from the config.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PerceptronState {
+    tasks: u64,
+    uniform: Option<SharedOwnState>,
+    blocks: Option<Vec<TaskRowsState>>,
+    outside: Option<SharedOwnState>,
+}
+
+impl Algorithm for Perceptron {
+    type Config = PerceptronConfig;
+    type State = PerceptronState;
+
+    fn build(config: &PerceptronConfig, tasks: &Tasks) -> Result<Self, ConfigError> {
+        let interaction = config
+            .interaction
+            .build(tasks)
+            .map_err(|error| error.within("interaction"))?;
+        let weights = match interaction {
+            Interaction::Uniform(rule) => Weights::Uniform {
+                rule,
+                weights: SharedOwn::new(parts(rule)),
+            },
+            Interaction::Blocks(blocks) => Weights::Blocks {
+                rows: blocks
+                    .relations()
+                    .iter()
+                    .map(|relation| TaskRows::new(relation.size()))
+                    .collect(),
+                outside: SharedOwn::new(OUTSIDE),
+                blocks,
+            },
+        };
+        Ok(Self {
+            tasks: tasks.count(),
+            weights,
+        })
+    }
+
+    fn state(&self) -> PerceptronState {
+        let tasks = self.tasks as u64;
+        match &self.weights {
+            Weights::Uniform { weights, .. } => PerceptronState {
+                tasks,
+                uniform: Some(weights.state()),
+                blocks: None,
+                outside: None,
+            },
+            Weights::Blocks { rows, outside, .. } => PerceptronState {
+                tasks,
+                uniform: None,
+                blocks: Some(rows.iter().map(TaskRows::state).collect()),
+                outside: Some(outside.state()),
+            },
+        }
+    }
+
+    fn restore(&mut self, state: PerceptronState) -> Result<(), StateError> {
+        let saved = usize::try_from(state.tasks)
+            .ok()
+            .filter(|tasks| *tasks >= self.tasks && *tasks <= u32::MAX as usize);
+        let tasks = saved.ok_or_else(|| StateError::new("the number of tasks is out of range"))?;
+        match (&mut self.weights, state.uniform, state.blocks, state.outside) {
+            (Weights::Uniform { rule, weights }, Some(saved), None, None) => {
+                *weights = SharedOwn::restore(parts(*rule), tasks, saved)?;
+            }
+            (
+                Weights::Blocks {
+                    rows,
+                    outside,
+                    blocks,
+                },
+                None,
+                Some(saved),
+                Some(saved_outside),
+            ) => {
+                if saved.len() != rows.len() {
+                    return Err(StateError::new(
+                        "the graph or matrix has another number of blocks",
+                    ));
+                }
+                for ((rows, relation), saved) in rows.iter_mut().zip(blocks.relations()).zip(saved) {
+                    *rows = TaskRows::restore(relation.size(), saved)?;
+                }
+                *outside = SharedOwn::restore(OUTSIDE, tasks, saved_outside)?;
+            }
+            _ => {
+                return Err(StateError::new(
+                    "the weights are not of the kind that the interaction keeps",
+                ));
+            }
+        }
+        self.tasks = tasks;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One mistake on the first of three tasks moves every task by R's first column.
+    #[test]
+    fn one_update_writes_a_column_of_r() {
+        let tasks = Tasks::numbered(3);
+        for (json, column) in [
+            (r#""independent""#, [1.0, 0.0, 0.0]),
+            (r#""pooled""#, [1.0, 1.0, 1.0]),
+            (r#""pairwise""#, [0.5, 0.25, 0.25]),
+            (r#"{"coupled": {"b": 2}}"#, [5.0 / 9.0, 2.0 / 9.0, 2.0 / 9.0]),
+            (
+                r#"{"graph": {"edges": [["1", "2"]]}}"#,
+                [2.0 / 3.0, 1.0 / 3.0, 0.0],
+            ),
+            (r#"{"graph": {"edges": "complete"}}"#, [0.5, 0.25, 0.25]),
+            (
+                r#"{"matrix": {"rows": [[2, 0, 0], [0, 1, 0], [0, 0, 1]]}}"#,
+                [0.5, 0.0, 0.0],
+            ),
+        ] {
+            let config = PerceptronConfig {
+                interaction: serde_json::from_str(json).unwrap(),
+            };
+            let mut learner = Perceptron::build(&config, &tasks).unwrap();
+            let features = SparseView::try_new(&[4], &[2.0]).unwrap();
+            assert!(
+                learner
+                    .learn(Example {
+                        task: TaskId(0),
+                        features,
+                        label: -1.0
+                    })
+                    .updated
+            );
+            for (task, rate) in column.into_iter().enumerate() {
+                let task = TaskId(task as u32);
+                assert!(
+                    (learner.margin(task, features) + 4.0 * rate).abs() < 1e-12,
+                    "{json} {task:?}"
+                );
+                assert!(
+                    (learner.relation(task, TaskId(0)) - rate).abs() < 1e-12,
+                    "{json} {task:?}"
+                );
+                let weights = if rate == 0.0 {
+                    vec![]
+                } else {
+                    vec![(4, -2.0 * rate)]
+                };
+                let close = learner
+                    .weights(task)
+                    .iter()
+                    .zip(&weights)
+                    .all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12);
+                assert!(
+                    close && learner.weights(task).len() == weights.len(),
+                    "{json} {task:?}"
+                );
+            }
+        }
+    }
+}

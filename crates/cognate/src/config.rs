@@ -1,0 +1,199 @@
+//! The one config tree: TOML file, `--set`, and later HTTP bodies and Python keywords.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::algorithms::LearnerConfig;
+use crate::error::{ConfigError, ConfigProblem};
+use crate::interaction::InteractionFileError;
+use crate::stream::StreamConfig;
+use crate::tasks::Tasks;
+
+/// Everything a run can be told.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunConfig {
+    /// Number of tasks, or their names; left out, tasks are met on the way
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<TasksConfig>,
+    /// Number of features; left out, as the data have
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub features: Option<u32>,
+    /// How the stream is read
+    pub stream: StreamConfig,
+    /// Who learns
+    pub learner: LearnerConfig,
+}
+
+/// Tasks as they are declared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TasksConfig {
+    /// This many, named as they are met
+    Count(u32),
+    /// These
+    Names(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for TasksConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TasksVisitor;
+        impl<'de> Visitor<'de> for TasksVisitor {
+            type Value = TasksConfig;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a number of tasks, or a list of their names")
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, count: u64) -> Result<TasksConfig, E> {
+                let most = || E::invalid_value(serde::de::Unexpected::Unsigned(count), &self);
+                u32::try_from(count).map(TasksConfig::Count).map_err(|_| most())
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<TasksConfig, E> {
+                let negative = || E::invalid_value(serde::de::Unexpected::Signed(count), &self);
+                u32::try_from(count)
+                    .map(TasksConfig::Count)
+                    .map_err(|_| negative())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<TasksConfig, A::Error> {
+                let mut list = Vec::new();
+                while let Some(name) = names.next_element()? {
+                    list.push(name);
+                }
+                Ok(TasksConfig::Names(list))
+            }
+        }
+        deserializer.deserialize_any(TasksVisitor)
+    }
+}
+
+impl RunConfig {
+    /// Reads the files that the config names into the config itself, so that a model does not depend on them.
+    ///
+    /// # Errors
+    /// When a file cannot be read or does not hold what it should, with the place.
+    pub fn read_files(&mut self) -> Result<(), InteractionFileError> {
+        let Some(interaction) = self.learner.interaction_mut() else {
+            return Ok(());
+        };
+        if let Some(names) = interaction.read_file()?
+            && self.tasks.is_none()
+        {
+            self.tasks = Some(TasksConfig::Names(names));
+        }
+        Ok(())
+    }
+
+    /// Checks the whole tree.
+    ///
+    /// # Errors
+    /// With every problem, each with its path.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let within = |outer: &'static str| move |problem: ConfigProblem| problem.within(outer);
+        let mut problems: Vec<ConfigProblem> = Vec::new();
+        problems.extend(self.stream.validate().into_iter().map(within("stream")));
+        problems.extend(self.learner.validate().into_iter().map(within("learner")));
+        if self.features == Some(0) {
+            problems.push(ConfigProblem::new("features", "must be at least 1, got 0"));
+        }
+        ConfigError::check(problems)
+    }
+
+    /// The tasks as they are before the first example.
+    ///
+    /// # Errors
+    /// When names repeat, or contradict those of the interaction.
+    pub fn declared_tasks(&self) -> Result<Tasks, ConfigError> {
+        let mut tasks = match &self.tasks {
+            None => Tasks::open(),
+            Some(TasksConfig::Count(0)) => {
+                return Err(ConfigProblem::new("tasks", "must be at least 1, got 0").into());
+            }
+            Some(TasksConfig::Count(count)) => Tasks::counted(*count as usize),
+            Some(TasksConfig::Names(names)) => {
+                Tasks::named(names.iter().map(String::as_str)).map_err(|name| {
+                    let what = if name.is_empty() {
+                        "is empty"
+                    } else {
+                        "is given twice"
+                    };
+                    ConfigProblem::new("tasks", format!("the name {name:?} {what}"))
+                })?
+            }
+        };
+        if let Some(interaction) = self.learner.interaction() {
+            let path = format!("learner.{}.interaction", self.learner.id());
+            interaction
+                .declare(&mut tasks)
+                .map_err(|error| error.within(&path))?;
+        }
+        Ok(tasks)
+    }
+}
+
+/// The JSON schema of [`RunConfig`].
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(RunConfig).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(json: &str) -> String {
+        let config: RunConfig = serde_json::from_str(json).unwrap();
+        let checked = config.validate().and_then(|()| {
+            let tasks = config.declared_tasks()?;
+            config
+                .learner
+                .build(&tasks)
+                .map(drop)
+                .map_err(|error| error.within("learner"))
+        });
+        checked.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_problem_is_named_with_its_path() {
+        assert_eq!(
+            problems(
+                r#"{"features": 0, "stream": {"passes": 0, "clip": -1},
+                    "learner": {"perceptron": {"interaction": {"coupled": {"b": -1}}}}}"#
+            ),
+            "stream.clip: must be positive and finite, got -1\n\
+             stream.passes: must be at least 1, got 0\n\
+             learner.perceptron.interaction.coupled.b: must be a finite number of at least 0, got -1\n\
+             features: must be at least 1, got 0"
+        );
+        assert_eq!(
+            problems(r#"{"tasks": ["a", "a"]}"#),
+            "tasks: the name \"a\" is given twice"
+        );
+        let matrix = |rows: &str, tasks: &str| {
+            let learner = format!(r#"{{"perceptron": {{"interaction": {{"matrix": {{"rows": {rows}}}}}}}}}"#);
+            problems(&format!(r#"{{"tasks": {tasks}, "learner": {learner}}}"#))
+        };
+        assert_eq!(
+            matrix("[[1, 0], [0, 1]]", "3"),
+            "learner.perceptron.interaction.matrix.rows: 2 rows, but 3 tasks are declared"
+        );
+        assert_eq!(
+            matrix("[[1, 2], [2, 1]]", "2"),
+            "learner.perceptron.interaction.matrix.rows: the smallest eigenvalue is -1e0 (the largest 3e0); \
+             the matrix must be positive definite"
+        );
+        assert_eq!(
+            problems(
+                r#"{"tasks": ["a", "b"],
+                    "learner": {"perceptron": {"interaction": {"graph": {"edges": [["a", "c"]]}}}}}"#
+            ),
+            "learner.perceptron.interaction.graph.edges: task \"c\" is not one of the 2 declared tasks"
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! What a learner sees: a task, sparse features, a label.
+
+/// Number of a task, in the order in which tasks were declared or met; names live in [`crate::Tasks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub u32);
+
+impl TaskId {
+    /// The number as an index into per-task tables.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Feature number of the constant feature that `bias` adds; beyond every number a file can hold.
+pub const BIAS_FEATURE: u32 = u32::MAX - 1;
+
+/// Features of one example: strictly increasing indices (from 0) and as many finite values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SparseView<'a> {
+    indices: &'a [u32],
+    values: &'a [f64],
+}
+
+/// Why two slices are not a sparse vector.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SparseError {
+    /// The slices have different lengths.
+    #[error("{indices} indices and {values} values; there must be as many of each")]
+    Length {
+        /// Number of indices.
+        indices: usize,
+        /// Number of values.
+        values: usize,
+    },
+    /// An index does not exceed the one before it.
+    #[error("feature index {index} after {previous}; indices must increase")]
+    Order {
+        /// The index before.
+        previous: u32,
+        /// The offending index.
+        index: u32,
+    },
+    /// An index above [`BIAS_FEATURE`].
+    #[error("feature index {index}; the largest is {BIAS_FEATURE}")]
+    Index {
+        /// The offending index.
+        index: u32,
+    },
+    /// A value is NaN or infinite.
+    #[error("feature {index} has the value {value}; values must be finite")]
+    Value {
+        /// The feature.
+        index: u32,
+        /// Its value.
+        value: f64,
+    },
+}
+
+impl<'a> SparseView<'a> {
+    /// Checks the slices and wraps them.
+    ///
+    /// # Errors
+    /// When the lengths differ, indices do not strictly increase, or a value is not finite.
+    pub fn try_new(indices: &'a [u32], values: &'a [f64]) -> Result<Self, SparseError> {
+        if indices.len() != values.len() {
+            return Err(SparseError::Length {
+                indices: indices.len(),
+                values: values.len(),
+            });
+        }
+        if let Some(pair) = indices.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(SparseError::Order {
+                previous: pair[0],
+                index: pair[1],
+            });
+        }
+        if let Some(&index) = indices.last().filter(|index| **index > BIAS_FEATURE) {
+            return Err(SparseError::Index { index });
+        }
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            return Err(SparseError::Value {
+                index: indices[at],
+                value: values[at],
+            });
+        }
+        Ok(Self { indices, values })
+    }
+
+    /// Wraps slices that the stream has checked already.
+    #[inline]
+    pub(crate) fn trusted(indices: &'a [u32], values: &'a [f64]) -> Self {
+        debug_assert!(
+            Self::try_new(indices, values).is_ok(),
+            "the stream hands out checked examples"
+        );
+        Self { indices, values }
+    }
+
+    /// The feature numbers, strictly increasing.
+    #[inline]
+    pub fn indices(self) -> &'a [u32] {
+        self.indices
+    }
+
+    /// The values, one a feature.
+    #[inline]
+    pub fn values(self) -> &'a [f64] {
+        self.values
+    }
+
+    /// Pairs of feature number and value.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = (u32, f64)> + 'a {
+        self.indices.iter().copied().zip(self.values.iter().copied())
+    }
+
+    /// Number of stored features.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.indices.len()
+    }
+
+    /// Whether no feature is stored.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// Squared Euclidean length.
+    pub fn norm_squared(self) -> f64 {
+        self.values.iter().map(|value| value * value).sum()
+    }
+}
+
+/// One labelled example, borrowed from its stream.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Example<'a> {
+    /// Which task it belongs to.
+    pub task: TaskId,
+    /// Its features.
+    pub features: SparseView<'a>,
+    /// Its label: +1 or -1 in classification.
+    pub label: f64,
+}
+
+/// Whether a margin is a mistake for a label: at exactly 0 it is, whatever the label.
+#[inline]
+pub fn is_mistake(label: f64, margin: f64) -> bool {
+    label * margin <= 0.0
+}
+
+/// The label that a margin predicts; +1 at exactly 0.
+#[inline]
+pub fn predicted_label(margin: f64) -> f64 {
+    if margin >= 0.0 { 1.0 } else { -1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_refuses_what_a_learner_must_not_see() {
+        assert!(SparseView::try_new(&[0, 3], &[1.0, -2.0]).is_ok());
+        assert!(SparseView::try_new(&[], &[]).is_ok());
+        for (indices, values, message) in [
+            (
+                &[0u32, 1][..],
+                &[1.0][..],
+                "2 indices and 1 values; there must be as many of each",
+            ),
+            (
+                &[3, 3],
+                &[1.0, 1.0],
+                "feature index 3 after 3; indices must increase",
+            ),
+            (
+                &[u32::MAX],
+                &[1.0],
+                "feature index 4294967295; the largest is 4294967294",
+            ),
+            (
+                &[1],
+                &[f64::NAN],
+                "feature 1 has the value NaN; values must be finite",
+            ),
+        ] {
+            assert_eq!(
+                SparseView::try_new(indices, values).unwrap_err().to_string(),
+                message
+            );
+        }
+    }
+
+    #[test]
+    fn zero_margin_is_a_mistake_and_predicts_plus() {
+        assert!(is_mistake(1.0, 0.0) && is_mistake(-1.0, 0.0));
+        assert!(is_mistake(1.0, -0.1) && !is_mistake(-1.0, -0.1));
+        assert!((predicted_label(0.0) - 1.0).abs() < f64::EPSILON);
+    }
+}

@@ -1,0 +1,237 @@
+//! K x K symmetric matrices, row by row, and the few factorisations that tasks need.
+
+use faer::linalg::solvers::{DenseSolveCore, Llt};
+use faer::{Mat, Side};
+use serde::{Deserialize, Serialize};
+
+/// A symmetric matrix, both triangles stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Symmetric {
+    size: usize,
+    entries: Vec<f64>,
+}
+
+/// Why a table of numbers is not a symmetric positive definite matrix.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SymmetricError {
+    /// No rows.
+    #[error("the matrix is empty")]
+    Empty,
+    /// A row has another length than there are rows.
+    #[error("row {row} has {found} numbers; a matrix of {size} rows needs {size}")]
+    Shape {
+        /// The row, from 1.
+        row: usize,
+        /// Its length.
+        found: usize,
+        /// Number of rows.
+        size: usize,
+    },
+    /// An entry is NaN or infinite.
+    #[error("entry ({row}, {column}) is {value}; entries must be finite")]
+    NotFinite {
+        /// Row, from 1.
+        row: usize,
+        /// Column, from 1.
+        column: usize,
+        /// The entry.
+        value: f64,
+    },
+    /// Mirrored entries differ.
+    #[error(
+        "entry ({row}, {column}) is {value} but entry ({column}, {row}) is {mirrored}; the matrix must be symmetric"
+    )]
+    NotSymmetric {
+        /// Row, from 1.
+        row: usize,
+        /// Column, from 1.
+        column: usize,
+        /// The entry.
+        value: f64,
+        /// The mirrored entry.
+        mirrored: f64,
+    },
+    /// An eigenvalue is not clearly positive.
+    #[error(
+        "the smallest eigenvalue is {smallest:e} (the largest {largest:e}); the matrix must be positive definite"
+    )]
+    NotPositive {
+        /// Smallest eigenvalue.
+        smallest: f64,
+        /// Largest eigenvalue.
+        largest: f64,
+    },
+}
+
+/// Below this ratio of smallest to largest eigenvalue the inverse has no correct digits to speak of.
+const LEAST_CONDITION: f64 = 1e-13;
+
+impl Symmetric {
+    /// Makes the matrix whose entry (row, column) is `entry(row, column)`, reading the lower triangle only.
+    pub fn from_fn(size: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut entries = vec![0.0; size * size];
+        for row in 0..size {
+            for column in 0..=row {
+                let value = entry(row, column);
+                entries[row * size + column] = value;
+                entries[column * size + row] = value;
+            }
+        }
+        Self { size, entries }
+    }
+
+    /// Takes rows as a user wrote them.
+    ///
+    /// # Errors
+    /// When the rows are not square, finite and symmetric (to 1e-9 of the larger of two mirrored entries).
+    pub fn try_from_rows(rows: &[Vec<f64>]) -> Result<Self, SymmetricError> {
+        let size = rows.len();
+        if size == 0 {
+            return Err(SymmetricError::Empty);
+        }
+        for (at, row) in rows.iter().enumerate() {
+            if row.len() != size {
+                return Err(SymmetricError::Shape {
+                    row: at + 1,
+                    found: row.len(),
+                    size,
+                });
+            }
+            if let Some(column) = row.iter().position(|value| !value.is_finite()) {
+                return Err(SymmetricError::NotFinite {
+                    row: at + 1,
+                    column: column + 1,
+                    value: row[column],
+                });
+            }
+        }
+        for row in 0..size {
+            for column in 0..row {
+                let (value, mirrored) = (rows[row][column], rows[column][row]);
+                if (value - mirrored).abs() > 1e-9 * value.abs().max(mirrored.abs()) {
+                    return Err(SymmetricError::NotSymmetric {
+                        row: row + 1,
+                        column: column + 1,
+                        value,
+                        mirrored,
+                    });
+                }
+            }
+        }
+        Ok(Self::from_fn(size, |row, column| rows[row][column]))
+    }
+
+    /// Number of rows.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// One row, which is also one column.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.entries[row * self.size..(row + 1) * self.size]
+    }
+
+    /// One entry.
+    #[inline]
+    pub fn entry(&self, row: usize, column: usize) -> f64 {
+        self.row(row)[column]
+    }
+
+    /// The correlation form: every entry divided by the roots of its two diagonal entries, 0 where one is 0.
+    #[must_use]
+    pub fn correlation(&self) -> Self {
+        let scale: Vec<f64> = (0..self.size)
+            .map(|at| self.entry(at, at).max(0.0).sqrt())
+            .collect();
+        Self::from_fn(self.size, |row, column| {
+            let product = scale[row] * scale[column];
+            if row == column && product > 0.0 {
+                1.0
+            } else if product > 0.0 {
+                self.entry(row, column) / product
+            } else {
+                0.0
+            }
+        })
+    }
+
+    /// The inverse of a positive definite matrix.
+    ///
+    /// # Errors
+    /// When the matrix is not positive definite, or so close to singular that its inverse would be noise.
+    ///
+    /// # Panics
+    /// Never: entries are finite by construction.
+    pub fn try_inverse(&self) -> Result<Self, SymmetricError> {
+        if self.size == 0 {
+            return Err(SymmetricError::Empty);
+        }
+        let matrix = self.to_faer();
+        let eigenvalues = matrix
+            .self_adjoint_eigenvalues(Side::Lower)
+            .expect("finite entries have eigenvalues");
+        let (smallest, largest) = (eigenvalues[0], eigenvalues[self.size - 1]);
+        if smallest <= LEAST_CONDITION * largest {
+            return Err(SymmetricError::NotPositive { smallest, largest });
+        }
+        let cholesky = Llt::new(matrix.as_ref(), Side::Lower)
+            .map_err(|_| SymmetricError::NotPositive { smallest, largest })?;
+        let inverse = cholesky.inverse();
+        Ok(Self::from_fn(self.size, |row, column| {
+            f64::midpoint(inverse[(row, column)], inverse[(column, row)])
+        }))
+    }
+
+    fn to_faer(&self) -> Mat<f64> {
+        Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn bad_matrices_are_refused_with_the_reason() {
+        let message = |rows: &[Vec<f64>]| match Symmetric::try_from_rows(rows) {
+            Err(error) => error.to_string(),
+            Ok(matrix) => matrix.try_inverse().unwrap_err().to_string(),
+        };
+        assert_eq!(message(&[]), "the matrix is empty");
+        assert_eq!(
+            message(&[vec![1.0, 0.0], vec![0.0]]),
+            "row 2 has 1 numbers; a matrix of 2 rows needs 2"
+        );
+        assert_eq!(
+            message(&[vec![f64::NAN]]),
+            "entry (1, 1) is NaN; entries must be finite"
+        );
+        assert_eq!(
+            message(&[vec![1.0, 0.5], vec![0.4, 1.0]]),
+            "entry (2, 1) is 0.4 but entry (1, 2) is 0.5; the matrix must be symmetric"
+        );
+        assert!(message(&[vec![1.0, 2.0], vec![2.0, 1.0]]).starts_with("the smallest eigenvalue is -1"));
+        assert!(message(&[vec![1.0, 1.0], vec![1.0, 1.0]]).contains("must be positive definite"));
+    }
+
+    proptest! {
+        #[test]
+        fn inverse_times_matrix_is_the_identity(size in 1usize..12, noise in prop::collection::vec(-1.0..1.0f64, 144)) {
+            // B B' + I is symmetric positive definite.
+            let product = |i: usize, j: usize| (0..size).map(|k| noise[i * 12 + k] * noise[j * 12 + k]).sum::<f64>();
+            let matrix = Symmetric::from_fn(size, |i, j| product(i, j) + f64::from(u8::from(i == j)));
+            let inverse = matrix.try_inverse().unwrap();
+            for i in 0..size {
+                for j in 0..size {
+                    let sum: f64 = (0..size).map(|k| matrix.entry(i, k) * inverse.entry(k, j)).sum();
+                    prop_assert!((sum - f64::from(u8::from(i == j))).abs() < 1e-9);
+                    prop_assert!((inverse.entry(i, j) - inverse.entry(j, i)).abs() == 0.0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A row of K weights a feature, contiguous: an update of all tasks walks memory once.
+
+use serde::{Deserialize, Serialize};
+
+use super::IndexMap;
+use super::index_map::Cell;
+use super::shared_own::check_finite;
+use crate::block::Block;
+use crate::error::StateError;
+use crate::example::SparseView;
+
+#[derive(Debug, Clone)]
+pub(crate) struct TaskRows {
+    tasks: usize,
+    /// Feature to row.
+    rows: IndexMap<u32>,
+    /// Row to feature.
+    features: Vec<u32>,
+    /// Row-major, `tasks` weights a row.
+    weights: Vec<f64>,
+}
+
+impl TaskRows {
+    pub(crate) fn new(tasks: usize) -> Self {
+        Self {
+            tasks,
+            rows: IndexMap::default(),
+            features: Vec::new(),
+            weights: Vec::new(),
+        }
+    }
+
+    /// Inner product of `x` with the weights of the task in the given column.
+    pub(crate) fn dot(&self, column: usize, x: SparseView<'_>) -> f64 {
+        let mut sum = 0.0;
+        for (feature, value) in x.iter() {
+            let row = self.rows.get(feature);
+            if row != u32::ABSENT {
+                sum += self.weights[row as usize * self.tasks + column] * value;
+            }
+        }
+        sum
+    }
+
+    /// `w_j += step * rates[j] * x` for every task j.
+    pub(crate) fn add(&mut self, x: SparseView<'_>, rates: &[f64], step: f64) {
+        for (feature, value) in x.iter() {
+            let row = self.rows.entry(feature);
+            if *row == u32::ABSENT {
+                *row = self.features.len() as u32;
+                self.features.push(feature);
+                self.weights.resize(self.features.len() * self.tasks, 0.0);
+            }
+            let start = *row as usize * self.tasks;
+            let amount = step * value;
+            for (weight, rate) in self.weights[start..start + self.tasks].iter_mut().zip(rates) {
+                *weight += amount * rate;
+            }
+        }
+    }
+
+    /// Non-zero weights of the task in the given column, by feature.
+    pub(crate) fn weights(&self, column: usize) -> Vec<(u32, f64)> {
+        let column = self.weights.iter().skip(column).step_by(self.tasks.max(1));
+        let mut weights: Vec<_> = self
+            .features
+            .iter()
+            .copied()
+            .zip(column.copied())
+            .filter(|pair| pair.1 != 0.0)
+            .collect();
+        weights.sort_unstable_by_key(|pair| pair.0);
+        weights
+    }
+
+    /// Bytes held.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.rows.heap_bytes()
+            + self.features.capacity() * size_of::<u32>()
+            + self.weights.capacity() * size_of::<f64>()
+    }
+
+    pub(crate) fn state(&self) -> TaskRowsState {
+        TaskRowsState {
+            features: Block(self.features.clone()),
+            weights: Block(self.weights.clone()),
+        }
+    }
+
+    pub(crate) fn restore(tasks: usize, state: TaskRowsState) -> Result<Self, StateError> {
+        if Some(state.weights.0.len()) != state.features.0.len().checked_mul(tasks) {
+            return Err(StateError::new("a row does not have one weight a task"));
+        }
+        check_finite(&state.weights.0)?;
+        let mut rows = Self::new(tasks);
+        for (row, feature) in state.features.0.iter().enumerate() {
+            if *feature == u32::MAX || rows.rows.get(*feature) != u32::ABSENT {
+                return Err(StateError::new("a feature is listed twice or out of range"));
+            }
+            *rows.rows.entry(*feature) = row as u32;
+        }
+        rows.features = state.features.0;
+        rows.weights = state.weights.0;
+        Ok(rows)
+    }
+}
+
+/// Saved form of [`TaskRows`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TaskRowsState {
+    features: Block<u32>,
+    weights: Block<f64>,
+}

@@ -1,0 +1,80 @@
+//! A learning curve in bounded memory: points at even distances, the distance doubling when they are too many.
+
+/// Mistakes after a number of examples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CurvePoint {
+    /// Examples so far.
+    pub examples: u64,
+    /// Mistakes among them.
+    pub mistakes: u64,
+}
+
+/// Points of a learning curve, at most as many as asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Curve {
+    points: Vec<CurvePoint>,
+    most: usize,
+    stride: u64,
+    last: CurvePoint,
+}
+
+impl Curve {
+    /// A curve of at most `most` points, at least 2.
+    pub fn new(most: usize) -> Self {
+        Self {
+            points: Vec::new(),
+            most: most.max(2),
+            stride: 1,
+            last: CurvePoint {
+                examples: 0,
+                mistakes: 0,
+            },
+        }
+    }
+
+    /// Counts an example.
+    #[inline]
+    pub fn count(&mut self, mistake: bool) {
+        self.last.examples += 1;
+        self.last.mistakes += u64::from(mistake);
+        if self.last.examples % self.stride == 0 {
+            self.points.push(self.last);
+            if self.points.len() >= self.most {
+                self.stride *= 2;
+                let stride = self.stride;
+                self.points.retain(|point| point.examples % stride == 0);
+            }
+        }
+    }
+
+    /// The points, ending with the last example counted.
+    pub fn points(&self) -> Vec<CurvePoint> {
+        let mut points = self.points.clone();
+        if points.last() != Some(&self.last) && self.last.examples > 0 {
+            points.push(self.last);
+        }
+        points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_keeps_its_ends_and_its_size() {
+        let mut curve = Curve::new(16);
+        (0..1000).for_each(|at| curve.count(at % 3 == 0));
+        let points = curve.points();
+        assert!(points.len() <= 17 && points.len() >= 8, "{}", points.len());
+        assert_eq!(
+            points.last(),
+            Some(&CurvePoint {
+                examples: 1000,
+                mistakes: 334
+            })
+        );
+        assert!(points.windows(2).all(|pair| pair[0].examples < pair[1].examples));
+        assert!(Curve::new(4).points().is_empty());
+    }
+}

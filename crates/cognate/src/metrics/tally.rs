@@ -1,0 +1,191 @@
+//! Mistakes, updates, queries and the four cells of the confusion table, a task and in total.
+
+use serde::{Deserialize, Serialize};
+
+use crate::block::Block;
+use crate::error::StateError;
+use crate::example::{TaskId, is_mistake, predicted_label};
+
+/// Counts of one task, or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Examples seen.
+    pub examples: u64,
+    /// Rounds with `label * margin <= 0`.
+    pub mistakes: u64,
+    /// Rounds that changed the state.
+    pub updates: u64,
+    /// Labels asked for.
+    pub queries: u64,
+    /// Label +1, predicted +1.
+    pub true_positives: u64,
+    /// Label -1, predicted +1.
+    pub false_positives: u64,
+    /// Label +1, predicted -1.
+    pub false_negatives: u64,
+}
+
+/// How many counts a tally has.
+const COUNTS: usize = 7;
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
+
+impl Tally {
+    /// Mistakes an example; 0 before the first.
+    pub fn error(&self) -> f64 {
+        ratio(self.mistakes, self.examples)
+    }
+
+    /// Of those predicted +1, how many are; 0 if none was.
+    pub fn precision(&self) -> f64 {
+        ratio(self.true_positives, self.true_positives + self.false_positives)
+    }
+
+    /// Of those that are +1, how many were predicted so; 0 if none is.
+    pub fn recall(&self) -> f64 {
+        ratio(self.true_positives, self.true_positives + self.false_negatives)
+    }
+
+    /// The F-measure of the positive class.
+    pub fn f1(&self) -> f64 {
+        let twice = 2 * self.true_positives;
+        ratio(twice, twice + self.false_positives + self.false_negatives)
+    }
+
+    #[inline]
+    fn count(&mut self, label: f64, margin: f64, updated: bool, queried: bool) {
+        let (positive, predicted) = (label > 0.0, predicted_label(margin) > 0.0);
+        self.examples += 1;
+        self.mistakes += u64::from(is_mistake(label, margin));
+        self.updates += u64::from(updated);
+        self.queries += u64::from(queried);
+        self.true_positives += u64::from(positive && predicted);
+        self.false_positives += u64::from(!positive && predicted);
+        self.false_negatives += u64::from(positive && !predicted);
+    }
+
+    fn counts(&self) -> [u64; COUNTS] {
+        [
+            self.examples,
+            self.mistakes,
+            self.updates,
+            self.queries,
+            self.true_positives,
+            self.false_positives,
+            self.false_negatives,
+        ]
+    }
+
+    fn from_counts(counts: &[u64]) -> Self {
+        Self {
+            examples: counts[0],
+            mistakes: counts[1],
+            updates: counts[2],
+            queries: counts[3],
+            true_positives: counts[4],
+            false_positives: counts[5],
+            false_negatives: counts[6],
+        }
+    }
+
+    fn is_possible(&self) -> bool {
+        let cells = [self.true_positives, self.false_positives, self.false_negatives];
+        let cells = cells.iter().try_fold(0_u64, |sum, cell| sum.checked_add(*cell));
+        self.mistakes <= self.examples
+            && self.updates <= self.examples
+            && self.queries <= self.examples
+            && cells.is_some_and(|cells| cells <= self.examples)
+    }
+}
+
+/// Counts of a run, in total and a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Metrics {
+    total: Tally,
+    tasks: Vec<Tally>,
+}
+
+impl Metrics {
+    /// Over all tasks.
+    pub fn total(&self) -> &Tally {
+        &self.total
+    }
+
+    /// Of one task; zeros before its first example.
+    pub fn task(&self, task: TaskId) -> Tally {
+        self.tasks.get(task.index()).copied().unwrap_or_default()
+    }
+
+    /// Counts one example.
+    #[inline]
+    pub fn count(&mut self, task: TaskId, label: f64, margin: f64, updated: bool, queried: bool) {
+        if self.tasks.len() <= task.index() {
+            self.tasks.resize(task.index() + 1, Tally::default());
+        }
+        self.tasks[task.index()].count(label, margin, updated, queried);
+        self.total.count(label, margin, updated, queried);
+    }
+
+    pub(crate) fn state(&self) -> MetricsState {
+        MetricsState {
+            counts: Block(self.tasks.iter().flat_map(Tally::counts).collect()),
+        }
+    }
+
+    pub(crate) fn restore(tasks: usize, state: &MetricsState) -> Result<Self, StateError> {
+        let counts = &state.counts.0;
+        let rows: Vec<Tally> = counts.chunks_exact(COUNTS).map(Tally::from_counts).collect();
+        if counts.len() % COUNTS != 0 || rows.len() > tasks || !rows.iter().all(Tally::is_possible) {
+            return Err(StateError::new("the counts are impossible"));
+        }
+        let mut total = [0_u64; COUNTS];
+        for row in &rows {
+            for (sum, count) in total.iter_mut().zip(row.counts()) {
+                *sum = sum
+                    .checked_add(count)
+                    .ok_or_else(|| StateError::new("the counts are impossible"))?;
+            }
+        }
+        Ok(Self {
+            total: Tally::from_counts(&total),
+            tasks: rows,
+        })
+    }
+}
+
+/// Saved form of [`Metrics`]: seven counts a task.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct MetricsState {
+    counts: Block<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_rates() {
+        let mut metrics = Metrics::default();
+        for (label, margin) in [(1.0, 2.0), (1.0, -1.0), (-1.0, 3.0), (-1.0, -3.0), (1.0, 0.0)] {
+            metrics.count(TaskId(1), label, margin, margin == 0.0, true);
+        }
+        let tally = metrics.task(TaskId(1));
+        // A margin of 0 is a mistake, yet it predicts +1.
+        assert_eq!(
+            (tally.examples, tally.mistakes, tally.updates, tally.queries),
+            (5, 3, 1, 5)
+        );
+        assert!((tally.precision() - 2.0 / 3.0).abs() < 1e-15);
+        assert!((tally.recall() - 2.0 / 3.0).abs() < 1e-15 && (tally.f1() - 2.0 / 3.0).abs() < 1e-15);
+        assert_eq!(metrics.task(TaskId(0)), Tally::default());
+        let restored = Metrics::restore(2, &metrics.state()).unwrap();
+        assert_eq!(restored, metrics);
+        assert!(Metrics::restore(1, &metrics.state()).is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! A learner with what it needs to go on: its tasks, its counts, and how its stream was scaled.
+
+use serde::{Deserialize, Serialize};
+
+use crate::algorithms::{Learner, LearnerConfig};
+use crate::config::RunConfig;
+use crate::error::ConfigError;
+use crate::metrics::Metrics;
+use crate::stream::Preprocess;
+use crate::tasks::Tasks;
+
+/// The part of a config that a model must remember: a resumed run or a prediction without it would be another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelConfig {
+    /// Number of features, where it was declared.
+    pub features: Option<u32>,
+    /// What is done to every example.
+    pub preprocess: Preprocess,
+    /// Whether rounds hold one example of every task.
+    pub simultaneous: bool,
+    /// The learner and its parameters.
+    pub learner: LearnerConfig,
+}
+
+/// A learner, its tasks and its counts.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) config: ModelConfig,
+    pub(crate) tasks: Tasks,
+    pub(crate) learner: Learner,
+    pub(crate) metrics: Metrics,
+    pub(crate) rounds: u64,
+}
+
+impl Model {
+    /// A fresh model of a config whose files have been read.
+    ///
+    /// # Errors
+    /// With every problem of the config, each with its path.
+    pub fn new(config: &RunConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let tasks = config.declared_tasks()?;
+        let learner = config
+            .learner
+            .build(&tasks)
+            .map_err(|error| error.within("learner"))?;
+        let config = ModelConfig {
+            features: config.features,
+            preprocess: config.stream.preprocess(),
+            simultaneous: config.stream.simultaneous,
+            learner: config.learner.clone(),
+        };
+        Ok(Self {
+            config,
+            tasks,
+            learner,
+            metrics: Metrics::default(),
+            rounds: 0,
+        })
+    }
+
+    /// What the model remembers of its config.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// The tasks declared or met.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// The learner.
+    pub fn learner(&self) -> &Learner {
+        &self.learner
+    }
+
+    /// The counts of everything learnt so far.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Rounds learnt so far.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+}

@@ -1,0 +1,226 @@
+//! The loop, once: examples to learner to counts to observers.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use crate::example::{Example, TaskId, is_mistake};
+use crate::learner::{LearnOne, Outcome};
+use crate::metrics::Metrics;
+use crate::model::Model;
+use crate::stream::pipeline::for_each_batch;
+use crate::stream::rounds::{Grouper, Round};
+use crate::stream::{Batch, Stream, StreamError};
+use crate::tasks::Tasks;
+
+/// What happened to one example.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoundReport {
+    /// The round, from 1 over the model's life.
+    pub round: u64,
+    /// The example's task.
+    pub task: TaskId,
+    /// Its label.
+    pub label: f64,
+    /// Its margin before learning.
+    pub margin: f64,
+    /// Whether the margin was a mistake.
+    pub mistake: bool,
+    /// Whether the round changed the learner.
+    pub updated: bool,
+    /// Whether the label was asked for.
+    pub queried: bool,
+}
+
+/// Where the input stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Bytes of input read, as they lie on disk.
+    pub position: u64,
+    /// Bad lines skipped.
+    pub skipped: u64,
+}
+
+/// Sees every example and may stop the run.
+pub trait Observer {
+    /// After an example was learnt and counted.
+    fn observe(&mut self, report: &RoundReport, tasks: &Tasks, metrics: &Metrics);
+
+    /// After a batch of a few hundred examples; a break ends the run as if the stream had ended.
+    fn batch_done(&mut self, progress: Progress, tasks: &Tasks, metrics: &Metrics) -> ControlFlow<()>;
+}
+
+/// Observes nothing.
+impl Observer for () {
+    fn observe(&mut self, _: &RoundReport, _: &Tasks, _: &Metrics) {}
+
+    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// How a run goes over its stream.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// How often the stream is read.
+    pub passes: u32,
+    /// One thread, or one that reads and one that learns; the result is the same.
+    pub threads: NonZeroUsize,
+    /// Names of the inputs, for messages.
+    pub inputs: Vec<String>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            passes: 1,
+            threads: NonZeroUsize::MIN,
+            inputs: Vec::new(),
+        }
+    }
+}
+
+/// Learns a stream to its end, or until the observer breaks.
+///
+/// # Errors
+/// Those of the stream. The model has learnt, and counted, everything before.
+pub fn learn(
+    model: &mut Model,
+    stream: &mut dyn Stream,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<Progress, StreamError> {
+    let mut progress = Progress::default();
+    let mut grouper = model.config.simultaneous.then(|| {
+        let size = model
+            .tasks
+            .limit()
+            .or((model.rounds > 0).then_some(model.tasks.len()));
+        Grouper::new(size, options.inputs.clone())
+    });
+    let mut failed = None;
+    for_each_batch(stream, options.passes, options.threads, |batch| {
+        progress = Progress {
+            position: batch.position(),
+            skipped: progress.skipped + batch.skipped(),
+        };
+        for name in batch.new_tasks() {
+            // The stream has checked the limit.
+            let _ = model.tasks.meet(name);
+        }
+        if let Err(error) = learn_batch(model, batch, grouper.as_mut(), observer) {
+            failed = Some(error);
+            return ControlFlow::Break(());
+        }
+        observer.batch_done(progress, &model.tasks, &model.metrics)
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if let Some(grouper) = &mut grouper {
+        let tasks = model.tasks.clone();
+        grouper.finish(&tasks, &mut |round| learn_round(model, round, observer))?;
+    }
+    Ok(progress)
+}
+
+fn learn_batch(
+    model: &mut Model,
+    batch: &Batch,
+    grouper: Option<&mut Grouper>,
+    observer: &mut dyn Observer,
+) -> Result<(), StreamError> {
+    match grouper {
+        None => {
+            let learner = model.learner.as_learn_one();
+            for example in batch.examples() {
+                model.rounds += 1;
+                let outcome = learner.learn(example);
+                report(
+                    example,
+                    outcome,
+                    model.rounds,
+                    &mut model.metrics,
+                    &model.tasks,
+                    observer,
+                );
+            }
+        }
+        Some(grouper) => {
+            for (at, example) in batch.examples().enumerate() {
+                let tasks = std::mem::take(&mut model.tasks);
+                let origin = (batch.file, batch.line(at));
+                let mut whole = None;
+                let pushed = grouper.push(example, origin, &tasks, &mut |round| whole = Some(round.clone()));
+                model.tasks = tasks;
+                pushed?;
+                if let Some(round) = whole {
+                    learn_round(model, &round, observer);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All margins first, then updates in task order; reports in the order of the stream.
+fn learn_round(model: &mut Model, round: &Round, observer: &mut dyn Observer) {
+    model.rounds += 1;
+    let learner = model.learner.as_learn_one();
+    let outcomes = learn_together(learner, round);
+    for (example, outcome) in round.examples().zip(outcomes) {
+        report(
+            example,
+            outcome,
+            model.rounds,
+            &mut model.metrics,
+            &model.tasks,
+            observer,
+        );
+    }
+}
+
+/// A simultaneous round for a learner that learns from one task at a time.
+fn learn_together(learner: &mut dyn LearnOne, round: &Round) -> Vec<Outcome> {
+    let margin = |example: Example<'_>| learner.margin(example.task, example.features);
+    let mut outcomes: Vec<Outcome> = round
+        .examples()
+        .map(|example| Outcome {
+            margin: margin(example),
+            updated: false,
+        })
+        .collect();
+    let mut order: Vec<usize> = (0..round.len()).collect();
+    order.sort_by_key(|at| round.example(*at).task);
+    for at in order {
+        outcomes[at].updated = learner.update(round.example(at), outcomes[at].margin);
+    }
+    outcomes
+}
+
+#[inline]
+fn report(
+    example: Example<'_>,
+    outcome: Outcome,
+    round: u64,
+    metrics: &mut Metrics,
+    tasks: &Tasks,
+    observer: &mut dyn Observer,
+) {
+    let Example { task, label, .. } = example;
+    let Outcome { margin, updated } = outcome;
+    metrics.count(task, label, margin, updated, true);
+    let mistake = is_mistake(label, margin);
+    observer.observe(
+        &RoundReport {
+            round,
+            task,
+            label,
+            margin,
+            mistake,
+            updated,
+            queried: true,
+        },
+        tasks,
+        metrics,
+    );
+}

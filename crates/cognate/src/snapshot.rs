@@ -1,0 +1,265 @@
+//! Model files: what is in them byte by byte, and how they are written so that a crash leaves a whole one.
+//!
+//! All numbers are little-endian.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | magic `COGNATE` and a zero byte |
+//! | 4 | format version, now 1 |
+//! | 8 + n + 4 | header: length n, JSON, CRC-32 of everything before it |
+//! | 8 + n + 4 | learner: length n, MessagePack with field names, CRC-32 of length and bytes |
+//! | 8 + n + 4 | counts: the same |
+//!
+//! The header holds the learner's id, the resolved config, the tasks by name and the rounds learnt. No clock, host
+//! or path enters the file: the same stream and seed give the same bytes.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::SnapshotError;
+use crate::metrics::Metrics;
+use crate::model::{Model, ModelConfig};
+use crate::tasks::Tasks;
+
+const MAGIC: &[u8; 8] = b"COGNATE\0";
+/// Version that is written, and the latest that is read.
+pub const FORMAT_VERSION: u32 = 1;
+/// Bytes before the header's text.
+const PREAMBLE: usize = 8 + 4 + 8;
+
+/// The readable part of a model file. Unknown fields are ignored, so that later writers may add some.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    /// Oldest format version whose readers understand this file.
+    min_reader: u32,
+    learner: String,
+    config: ModelConfig,
+    /// Number of tasks that was declared.
+    declared_tasks: Option<u64>,
+    tasks: Vec<String>,
+    rounds: u64,
+}
+
+impl Model {
+    /// The whole model as bytes.
+    ///
+    /// # Panics
+    /// Never: everything in a model can be written.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let header = Header {
+            min_reader: 1,
+            learner: self.config.learner.id().to_owned(),
+            config: self.config.clone(),
+            declared_tasks: self.tasks.limit().map(|limit| limit as u64),
+            tasks: self.tasks.names().map(str::to_owned).collect(),
+            rounds: self.rounds,
+        };
+        let header = serde_json::to_vec(&header).expect("a header is plain JSON");
+        let metrics = rmp_serde::to_vec_named(&self.metrics.state()).expect("counts are plain MessagePack");
+        let mut bytes = Vec::new();
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        // The header's checksum covers the magic and the version too.
+        push_section(&mut bytes, 0, &header);
+        for section in [self.learner.to_bytes(), metrics] {
+            let start = bytes.len();
+            push_section(&mut bytes, start, &section);
+        }
+        bytes
+    }
+
+    /// Reads a model from bytes, refusing anything that is not a whole, unaltered model.
+    ///
+    /// # Errors
+    /// When the bytes are foreign, of a later version, cut off, damaged, or contradict themselves.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let magic = &bytes[..bytes.len().min(MAGIC.len())];
+        if !MAGIC.starts_with(magic) || bytes.is_empty() {
+            return Err(SnapshotError::Foreign);
+        }
+        if bytes.len() < PREAMBLE {
+            return Err(SnapshotError::Truncated {
+                found: bytes.len() as u64,
+                expected: PREAMBLE as u64,
+            });
+        }
+        let version = u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes"));
+        if version > FORMAT_VERSION || version == 0 {
+            return Err(SnapshotError::Version {
+                found: version,
+                known: FORMAT_VERSION,
+            });
+        }
+        let mut sections = Sections {
+            bytes,
+            at: 12,
+            covered: 0,
+        };
+        let header = sections.next("header")?;
+        let learner = sections.next("learner")?;
+        let metrics = sections.next("counts")?;
+        if sections.at < bytes.len() {
+            return Err(SnapshotError::Trailing {
+                extra: (bytes.len() - sections.at) as u64,
+            });
+        }
+        let header: Header = serde_json::from_slice(header)
+            .map_err(|error| SnapshotError::Inconsistent(format!("header: {error}")))?;
+        if header.min_reader > FORMAT_VERSION {
+            return Err(SnapshotError::Version {
+                found: header.min_reader,
+                known: FORMAT_VERSION,
+            });
+        }
+        Self::assemble(header, learner, metrics)
+    }
+
+    fn assemble(header: Header, learner_state: &[u8], metrics: &[u8]) -> Result<Self, SnapshotError> {
+        let inconsistent = |message: String| SnapshotError::Inconsistent(message);
+        if header.learner != header.config.learner.id() {
+            return Err(inconsistent(format!(
+                "learner {:?} with another's config",
+                header.learner
+            )));
+        }
+        let mut tasks = Tasks::named(header.tasks.iter().map(String::as_str))
+            .map_err(|name| inconsistent(format!("task {name:?} is empty or listed twice")))?;
+        tasks.set_limit(match header.declared_tasks {
+            None => None,
+            Some(limit) if limit >= tasks.len() as u64 && limit <= u64::from(u32::MAX) => {
+                Some(limit as usize)
+            }
+            Some(limit) => {
+                return Err(inconsistent(format!(
+                    "{limit} tasks are declared, {} named",
+                    tasks.len()
+                )));
+            }
+        });
+        let mut learner = header
+            .config
+            .learner
+            .build(&tasks)
+            .map_err(|error| inconsistent(error.to_string()))?;
+        learner.restore(learner_state)?;
+        if learner.as_inspect().tasks() != tasks.count() {
+            return Err(inconsistent("the learner has another number of tasks".to_owned()));
+        }
+        let metrics =
+            rmp_serde::from_slice(metrics).map_err(|error| inconsistent(format!("counts: {error}")))?;
+        let metrics = Metrics::restore(tasks.len(), &metrics)?;
+        Ok(Self {
+            config: header.config,
+            tasks,
+            learner,
+            metrics,
+            rounds: header.rounds,
+        })
+    }
+
+    /// Writes the model so that the file is, at every moment, the old one or the new one, whole.
+    ///
+    /// # Errors
+    /// When the folder or the disk refuses; the old file is then untouched.
+    pub fn save(&self, path: &Path) -> Result<(), SnapshotError> {
+        write_atomically(path, &self.to_bytes())
+    }
+
+    /// Reads a model file.
+    ///
+    /// # Errors
+    /// As [`Self::from_bytes`], and when the file cannot be read.
+    pub fn load(path: &Path) -> Result<Self, SnapshotError> {
+        let bytes = fs::read(path).map_err(|source| io_error(path, "cannot read the model", source))?;
+        Self::from_bytes(&bytes)
+    }
+}
+
+/// Appends length, bytes, and the checksum of everything from `covered` on.
+fn push_section(out: &mut Vec<u8>, covered: usize, section: &[u8]) {
+    out.extend_from_slice(&(section.len() as u64).to_le_bytes());
+    out.extend_from_slice(section);
+    let checksum = crc32fast::hash(&out[covered..]);
+    out.extend_from_slice(&checksum.to_le_bytes());
+}
+
+/// Reads sections one after the other.
+struct Sections<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Start of what the next checksum covers.
+    covered: usize,
+}
+
+impl<'a> Sections<'a> {
+    fn next(&mut self, part: &'static str) -> Result<&'a [u8], SnapshotError> {
+        let found = self.bytes.len() as u64;
+        let cut = |expected: u64| SnapshotError::Truncated { found, expected };
+        let start = self.at + 8;
+        let length = self.bytes.get(self.at..start).ok_or_else(|| cut(start as u64))?;
+        let length = u64::from_le_bytes(length.try_into().expect("eight bytes"));
+        let end = (start as u64).saturating_add(length);
+        let stop = end.saturating_add(4);
+        if stop > found {
+            return Err(cut(stop));
+        }
+        let (end, stop) = (end as usize, stop as usize);
+        let expected = u32::from_le_bytes(self.bytes[end..stop].try_into().expect("four bytes"));
+        let checksum = crc32fast::hash(&self.bytes[self.covered..end]);
+        if checksum != expected {
+            return Err(SnapshotError::Damaged {
+                part,
+                found: checksum,
+                expected,
+            });
+        }
+        (self.at, self.covered) = (stop, stop);
+        Ok(&self.bytes[start..end])
+    }
+}
+
+fn io_error(path: &Path, action: &'static str, source: io::Error) -> SnapshotError {
+    SnapshotError::Io {
+        path: path.to_owned(),
+        action,
+        source,
+    }
+}
+
+/// Temporary file, sync, rename, sync of the folder.
+fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SnapshotError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&target).is_ok_and(|meta| !meta.is_file()) {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "it exists and is not a regular file");
+        return Err(io_error(path, "cannot write the model", source));
+    }
+    let folder = target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = write_and_sync(&temporary, bytes)
+        .map_err(|source| io_error(path, "cannot write the model", source))
+        .and_then(|()| {
+            fs::rename(&temporary, &target)
+                .map_err(|source| io_error(path, "cannot rename the model into place", source))
+        });
+    if written.is_err() {
+        // What is left of the attempt is of no use to anyone; the error to tell is the one above.
+        let _ = fs::remove_file(&temporary);
+        return written;
+    }
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|source| io_error(path, "cannot sync the folder", source))
+}
+
+fn write_and_sync(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

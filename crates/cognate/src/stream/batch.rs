@@ -1,0 +1,133 @@
+//! A flat, reused run of examples: no allocation an example once the buffers have grown.
+
+use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
+use crate::stream::Preprocess;
+
+/// Examples side by side, with the names of the tasks that appear here for the first time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    tasks: Vec<TaskId>,
+    labels: Vec<f64>,
+    /// Where each example's features end.
+    ends: Vec<usize>,
+    pub(crate) indices: Vec<u32>,
+    pub(crate) values: Vec<f64>,
+    /// Which input each example came from, and its line there; 0 for generated ones.
+    lines: Vec<u64>,
+    pub(crate) file: u32,
+    /// Names of tasks met for the first time, in order of their numbers.
+    pub(crate) new_tasks: Vec<String>,
+    /// Bad lines skipped since the batch before.
+    pub(crate) skipped: u64,
+    /// Bytes of input read so far, as they lie on disk.
+    pub(crate) position: u64,
+}
+
+/// Label of an example that has none.
+pub(crate) const NO_LABEL: f64 = f64::NAN;
+
+impl Batch {
+    /// Number of examples.
+    pub fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Whether there are no examples.
+    pub fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// One example; its label is NaN where the input had none.
+    #[inline]
+    pub fn example(&self, at: usize) -> Example<'_> {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        let end = self.ends[at];
+        Example {
+            task: self.tasks[at],
+            features: SparseView::trusted(&self.indices[start..end], &self.values[start..end]),
+            label: self.labels[at],
+        }
+    }
+
+    /// All examples in order.
+    pub fn examples(&self) -> impl ExactSizeIterator<Item = Example<'_>> {
+        (0..self.len()).map(|at| self.example(at))
+    }
+
+    /// Names of tasks met for the first time in this batch, in order of their numbers.
+    pub fn new_tasks(&self) -> &[String] {
+        &self.new_tasks
+    }
+
+    /// Bad lines skipped since the batch before.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Bytes of input read so far, as they lie on disk.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The line of an example in its file, 0 where there is none.
+    pub(crate) fn line(&self, at: usize) -> u64 {
+        self.lines[at]
+    }
+
+    /// Adds an example.
+    pub fn push(&mut self, example: Example<'_>) {
+        self.indices.extend_from_slice(example.features.indices());
+        self.values.extend_from_slice(example.features.values());
+        self.close(example.task, example.label, 0);
+    }
+
+    /// Empties the batch, keeping its buffers unless one example made them huge.
+    pub fn clear(&mut self) {
+        self.tasks.clear();
+        self.labels.clear();
+        self.ends.clear();
+        self.lines.clear();
+        self.indices.clear();
+        self.values.clear();
+        self.indices.shrink_to(LARGEST_KEPT);
+        self.values.shrink_to(LARGEST_KEPT);
+        self.new_tasks.clear();
+        self.skipped = 0;
+    }
+
+    /// Where the features of the example under way begin.
+    pub(crate) fn open_start(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Drops the features of the example under way.
+    pub(crate) fn abandon(&mut self) {
+        let start = self.open_start();
+        self.indices.truncate(start);
+        self.values.truncate(start);
+    }
+
+    /// Ends the example under way.
+    #[inline]
+    pub(crate) fn close(&mut self, task: TaskId, label: f64, line: u64) {
+        self.tasks.push(task);
+        self.labels.push(label);
+        self.ends.push(self.indices.len());
+        self.lines.push(line);
+    }
+
+    /// Scales the example under way and adds the constant feature.
+    pub(crate) fn preprocess(&mut self, preprocess: &Preprocess) {
+        let start = self.open_start();
+        if let Some(factor) = preprocess.factor(&self.values[start..]) {
+            self.values[start..].iter_mut().for_each(|value| *value *= factor);
+        }
+        if let Some(bias) = preprocess.bias {
+            self.indices.push(BIAS_FEATURE);
+            self.values.push(bias);
+        }
+    }
+}
+
+/// Entries of a feature buffer that outlive a batch: 8 MiB of values.
+const LARGEST_KEPT: usize = 1 << 20;

@@ -1,0 +1,187 @@
+//! What a user writes about a stream.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ConfigProblem;
+
+/// How the stream is read, scaled and ordered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StreamConfig {
+    /// Format of the input
+    pub format: Format,
+    /// Scaling of every example
+    pub normalize: Normalize,
+    /// Largest Euclidean norm an example may have; a longer one is scaled down to it
+    #[schemars(range(min = 0.0))]
+    pub clip: Option<f64>,
+    /// Value of a constant feature added to every example, after scaling
+    pub bias: Option<f64>,
+    /// Order of the examples; all but `file` hold the stream in memory
+    pub order: Order,
+    /// Seed of `order = "shuffle"`
+    pub seed: u64,
+    /// How often the stream is read
+    #[schemars(range(min = 1))]
+    pub passes: u32,
+    /// Whether a round is one example of every task: all margins come before any update
+    pub simultaneous: bool,
+}
+
+impl Default for StreamConfig {
+    fn default() -> Self {
+        Self {
+            format: Format::Svm,
+            normalize: Normalize::None,
+            clip: None,
+            bias: None,
+            order: Order::File,
+            seed: 1,
+            passes: 1,
+            simultaneous: false,
+        }
+    }
+}
+
+/// A text format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Format {
+    /// `<label> [qid:<task> | task:<name>] <index>:<value> … [# comment]`
+    #[default]
+    Svm,
+}
+
+/// How examples are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Normalize {
+    /// As they are
+    #[default]
+    None,
+    /// To Euclidean length 1; zero vectors stay
+    L2,
+}
+
+/// The order of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// As in the file
+    #[default]
+    File,
+    /// At random, by `seed`, anew each pass
+    Shuffle,
+    /// The first example of every task, then the second of every task, …
+    Interleave,
+}
+
+/// What is done to every example; part of a model, since predictions need the same.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preprocess {
+    /// Scaling.
+    pub normalize: Normalize,
+    /// Largest norm.
+    pub clip: Option<f64>,
+    /// Value of the constant feature.
+    pub bias: Option<f64>,
+}
+
+impl Preprocess {
+    /// What the values are to be multiplied by, if by anything.
+    pub(crate) fn factor(&self, values: &[f64]) -> Option<f64> {
+        if self.normalize == Normalize::None && self.clip.is_none() {
+            return None;
+        }
+        let norm = euclidean_norm(values);
+        let wanted = match self.normalize {
+            Normalize::L2 if norm > 0.0 => 1.0,
+            _ => norm,
+        };
+        let wanted = self.clip.map_or(wanted, |clip| wanted.min(clip));
+        (norm > 0.0 && (wanted - norm).abs() > 0.0).then(|| wanted / norm)
+    }
+}
+
+/// The Euclidean norm, without overflow for values up to the largest.
+fn euclidean_norm(values: &[f64]) -> f64 {
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    if squares.is_finite() && squares > f64::MIN_POSITIVE {
+        return squares.sqrt();
+    }
+    let largest = values
+        .iter()
+        .fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    if largest == 0.0 {
+        return 0.0;
+    }
+    largest
+        * values
+            .iter()
+            .map(|value| (value / largest) * (value / largest))
+            .sum::<f64>()
+            .sqrt()
+}
+
+impl StreamConfig {
+    /// The part that belongs to a model.
+    pub fn preprocess(&self) -> Preprocess {
+        Preprocess {
+            normalize: self.normalize,
+            clip: self.clip,
+            bias: self.bias,
+        }
+    }
+
+    /// Everything wrong with the parameters.
+    pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
+        let mut problems = Vec::new();
+        if let Some(clip) = self.clip.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
+            problems.push(ConfigProblem::new(
+                "clip",
+                format!("must be positive and finite, got {clip}"),
+            ));
+        }
+        if let Some(bias) = self.bias.filter(|bias| !bias.is_finite()) {
+            problems.push(ConfigProblem::new("bias", format!("must be finite, got {bias}")));
+        }
+        if self.passes == 0 {
+            problems.push(ConfigProblem::new("passes", "must be at least 1, got 0"));
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn factor(normalize: Normalize, clip: Option<f64>, values: &[f64]) -> f64 {
+        Preprocess {
+            normalize,
+            clip,
+            bias: None,
+        }
+        .factor(values)
+        .unwrap_or(1.0)
+    }
+
+    #[test]
+    fn scaling() {
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12 * b.abs(), "{a} is not {b}");
+        close(factor(Normalize::None, None, &[3.0, 4.0]), 1.0);
+        close(factor(Normalize::L2, None, &[3.0, 4.0]), 0.2);
+        close(factor(Normalize::None, Some(2.0), &[3.0, 4.0]), 0.4);
+        close(factor(Normalize::None, Some(9.0), &[3.0, 4.0]), 1.0);
+        close(factor(Normalize::L2, Some(0.5), &[3.0, 4.0]), 0.1);
+        close(factor(Normalize::L2, None, &[0.0, 0.0]), 1.0);
+        close(
+            factor(Normalize::L2, None, &[1e300, 1e300]),
+            0.5_f64.sqrt() / 1e300,
+        );
+        close(factor(Normalize::L2, None, &[3e-200]), 1.0 / 3e-200);
+    }
+}

@@ -1,0 +1,214 @@
+//! What can go wrong with a stream, with the place.
+
+use std::fmt;
+
+/// Where in the input something is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file as the user named it, or `<stdin>`.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u64,
+    /// Column in bytes, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Not a number, or not one of the labels.
+    #[error("found label {found}; expected -1 or +1, or 0 or 1")]
+    Label {
+        /// The token.
+        found: String,
+    },
+    /// 0 among -1/+1, or -1 among 0/1.
+    #[error("found label {found} after label {before}; a stream has labels -1/+1 or 0/1, not both")]
+    MixedLabels {
+        /// This label.
+        found: &'static str,
+        /// The other kind, seen before.
+        before: &'static str,
+    },
+    /// A line without a label where one is needed.
+    #[error("found {found}; expected a label, -1 or +1, or 0 or 1")]
+    NoLabel {
+        /// What stands in its place.
+        found: String,
+    },
+    /// `qid:` without a number, or `task:` without a name.
+    #[error("found {found}; expected qid:<number> or task:<name>")]
+    Task {
+        /// The token.
+        found: String,
+    },
+    /// A second `qid:` or `task:`, or one after features.
+    #[error("found {found}; the task comes once, right after the label")]
+    TaskAgain {
+        /// The token.
+        found: String,
+    },
+    /// More tasks than were declared.
+    #[error("task {name} is not one of the {declared} declared tasks{}", list(known))]
+    UnknownTask {
+        /// The name.
+        name: String,
+        /// How many were declared.
+        declared: usize,
+        /// Some of them.
+        known: Vec<String>,
+    },
+    /// Not `<index>:<value>`.
+    #[error("found {found}; expected <index>:<value>")]
+    Feature {
+        /// The token.
+        found: String,
+    },
+    /// An index out of range.
+    #[error("found feature index {found}; expected 1 to {largest}")]
+    Index {
+        /// The token.
+        found: String,
+        /// The largest index there may be.
+        largest: u32,
+    },
+    /// An index that does not exceed the one before it.
+    #[error("feature index {index} after {previous}; indices must increase")]
+    Order {
+        /// The index before.
+        previous: u32,
+        /// This one.
+        index: u32,
+    },
+    /// Not a finite number.
+    #[error("found value {found}; expected a finite number")]
+    Value {
+        /// The token.
+        found: String,
+    },
+    /// A line beyond the limit.
+    #[error("the line is longer than {limit} MiB")]
+    LongLine {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+fn list(known: &[String]) -> String {
+    if known.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", known.join(", "))
+    }
+}
+
+impl Problem {
+    /// A way out, where there is one to tell.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Feature { found } if found.starts_with("\"|") => {
+                Some("this looks like Vowpal Wabbit's format; `svm` lines read: +1 qid:7 3:0.5 8:1")
+            }
+            Self::Label { found } if found.contains(',') => {
+                Some("this looks like CSV; `svm` lines read: +1 qid:7 3:0.5 8:1")
+            }
+            Self::Label { found } if found.starts_with("\"{") => {
+                Some("this looks like JSON; `svm` lines read: +1 qid:7 3:0.5 8:1")
+            }
+            Self::Index { found, .. } if found == "0" => {
+                Some("indices count from 1; the file seems to count from 0")
+            }
+            Self::UnknownTask { .. } => {
+                Some("name them all with --tasks, or leave --tasks out to meet them on the way")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why a stream ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// The input could not be opened or read.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file as the user named it.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A bad line.
+    #[error("{place}: {problem}")]
+    Bad {
+        /// Where.
+        place: Place,
+        /// What.
+        problem: Problem,
+        /// The line's beginning, for showing.
+        excerpt: String,
+        /// How many bad lines were skipped before this one.
+        skipped: u64,
+    },
+    /// The stream cannot be cut into rounds of one example a task.
+    #[error("{place}: {message}")]
+    Ungrouped {
+        /// Where the round went wrong.
+        place: String,
+        /// What was found and what was expected.
+        message: String,
+    },
+    /// Standard input was to be read again.
+    #[error("standard input can be read only once")]
+    NotRewindable,
+}
+
+impl StreamError {
+    /// A way out, where there is one to tell.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Bad { problem, .. } => problem.hint(),
+            Self::Ungrouped { .. } => {
+                Some("drop --simultaneous to learn one example a round, or regroup with --order interleave")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A token as it is shown: quoted, escaped, cut to a readable length.
+pub(crate) fn shown(token: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let cut = &token[..token.len().min(LONGEST)];
+    let text: String = cut
+        .utf8_chunks()
+        .flat_map(|chunk| {
+            let valid = chunk.valid().chars().flat_map(char::escape_default);
+            let invalid = chunk
+                .invalid()
+                .iter()
+                .flat_map(|byte| format!("\\x{byte:02x}").into_bytes())
+                .map(char::from);
+            valid.chain(invalid).collect::<Vec<_>>()
+        })
+        .collect();
+    format!("\"{text}{}\"", if token.len() > LONGEST { "…" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_shown_harmlessly() {
+        assert_eq!(shown(b"ab\0\xff\n"), r#""ab\u{0}\xff\n""#);
+        assert_eq!(shown(&[b'x'; 100]).chars().count(), 43);
+    }
+}

@@ -1,0 +1,118 @@
+//! Opening inputs: files and standard input, plain, gzip or zstd by their first bytes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::read::MultiGzDecoder;
+
+use super::StreamError;
+
+/// Something to read examples from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+    /// Bytes in memory, with a name for messages.
+    Bytes {
+        /// Shown in messages.
+        name: String,
+        /// The text.
+        bytes: Arc<[u8]>,
+    },
+}
+
+impl Input {
+    /// The input as the user named it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Stdin => "<stdin>".to_owned(),
+            Self::Bytes { name, .. } => name.clone(),
+        }
+    }
+
+    /// Bytes of a regular file.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::File(path) => std::fs::metadata(path)
+                .ok()
+                .filter(std::fs::Metadata::is_file)
+                .map(|meta| meta.len()),
+            Self::Stdin => None,
+            Self::Bytes { bytes, .. } => Some(bytes.len() as u64),
+        }
+    }
+
+    /// Opens the input and looks through compression; `position` counts the bytes as they lie on disk.
+    pub(crate) fn open(&self, position: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, StreamError> {
+        let failed = |source| StreamError::Io {
+            file: self.name(),
+            source,
+        };
+        let raw: Box<dyn Read + Send> = match self {
+            Self::Stdin => Box::new(io::stdin()),
+            Self::Bytes { bytes, .. } => Box::new(io::Cursor::new(Arc::clone(bytes))),
+            Self::File(path) => {
+                let file = File::open(path).map_err(failed)?;
+                if file.metadata().map_err(failed)?.is_dir() {
+                    let message = "is a directory; expected a file of examples";
+                    return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, message)));
+                }
+                Box::new(file)
+            }
+        };
+        decompress(Counted {
+            inner: raw,
+            position: Arc::clone(position),
+        })
+        .map_err(failed)
+    }
+}
+
+/// Counts what is read.
+struct Counted {
+    inner: Box<dyn Read + Send>,
+    position: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.position.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+fn decompress(mut raw: Counted) -> io::Result<Box<dyn Read + Send>> {
+    let mut first = Vec::with_capacity(4);
+    raw.by_ref().take(4).read_to_end(&mut first)?;
+    let magic: &[u8] = &first;
+    if magic.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(
+            1 << 16,
+            io::Cursor::new(first).chain(raw),
+        ))));
+    }
+    if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        return zstd_decoder(io::Cursor::new(first).chain(raw));
+    }
+    Ok(Box::new(io::Cursor::new(first).chain(raw)))
+}
+
+#[cfg(feature = "zstd")]
+fn zstd_decoder(raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    Ok(Box::new(zstd::stream::read::Decoder::new(raw)?))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn zstd_decoder(_raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "zstd input; this build has the feature `zstd` turned off",
+    ))
+}

@@ -1,0 +1,159 @@
+//! Lines of any length from any reader, over one reused buffer.
+
+use std::io::{self, Read};
+
+/// Readable bytes that always follow a line in the buffer, so that number parsing may load a word at its end.
+pub(crate) const SLACK: usize = 16;
+
+/// The usual size of the buffer; a longer line makes it grow, and it shrinks again afterwards.
+const USUAL: usize = 1 << 20;
+
+/// Lines beyond this are refused: memory must not follow a decompression bomb.
+pub(crate) const LONGEST_LINE: usize = 512 << 20;
+
+pub(crate) struct Lines {
+    reader: Box<dyn Read + Send>,
+    /// `..filled` is input, followed by at least [`SLACK`] bytes.
+    buffer: Vec<u8>,
+    filled: usize,
+    /// Start of what has not been given out.
+    start: usize,
+    /// No line end before this.
+    searched: usize,
+    ended: bool,
+}
+
+/// A line in [`Lines::buffer`], without its end (LF or CRLF).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// What is next.
+pub(crate) enum Next {
+    Line(Line),
+    /// A line beyond [`LONGEST_LINE`]; the rest of the input is not read.
+    TooLong,
+    End,
+}
+
+impl Lines {
+    pub(crate) fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self {
+            reader,
+            buffer: vec![0; USUAL + SLACK],
+            filled: 0,
+            start: 0,
+            searched: 0,
+            ended: false,
+        }
+    }
+
+    /// The bytes that a [`Line`] points into.
+    #[inline]
+    pub(crate) fn buffer(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// The next line.
+    #[inline]
+    pub(crate) fn next(&mut self) -> io::Result<Next> {
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..self.filled]) {
+                let end = self.searched + at;
+                let line = self.trimmed(self.start, end);
+                self.start = end + 1;
+                self.searched = self.start;
+                return Ok(Next::Line(line));
+            }
+            self.searched = self.filled;
+            if self.ended {
+                let line = self.trimmed(self.start, self.filled);
+                self.start = self.filled;
+                return Ok(if line.start == self.filled {
+                    Next::End
+                } else {
+                    Next::Line(line)
+                });
+            }
+            if self.filled - self.start > LONGEST_LINE {
+                return Ok(Next::TooLong);
+            }
+            self.read_more()?;
+        }
+    }
+
+    fn trimmed(&self, start: usize, end: usize) -> Line {
+        let carriage = end > start && self.buffer[end - 1] == b'\r';
+        Line {
+            start,
+            end: end - usize::from(carriage),
+        }
+    }
+
+    #[cold]
+    fn read_more(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.start..self.filled, 0);
+        self.filled -= self.start;
+        self.searched -= self.start;
+        self.start = 0;
+        if self.filled * 2 > self.buffer.len() {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        } else if self.buffer.len() > USUAL + SLACK && self.filled < USUAL / 2 {
+            self.buffer.truncate(USUAL + SLACK);
+            self.buffer.shrink_to_fit();
+        }
+        let end = self.buffer.len() - SLACK;
+        let read = loop {
+            match self.reader.read(&mut self.buffer[self.filled..end]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
+        self.ended = read == 0;
+        self.filled += read;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &'static [u8]) -> Vec<Vec<u8>> {
+        let mut lines = Lines::new(Box::new(text));
+        let mut found = Vec::new();
+        while let Next::Line(line) = lines.next().unwrap() {
+            found.push(lines.buffer()[line.start..line.end].to_vec());
+        }
+        found
+    }
+
+    #[test]
+    fn ends_of_all_kinds() {
+        assert_eq!(all(b""), Vec::<Vec<u8>>::new());
+        assert_eq!(all(b"a"), [b"a"]);
+        assert_eq!(all(b"a\r\nb\n\nc\r"), [&b"a"[..], b"b", b"", b"c"]);
+        assert_eq!(all(b"\n"), [b""]);
+    }
+
+    #[test]
+    fn a_long_line_grows_the_buffer_and_a_short_one_shrinks_it() {
+        let mut text = vec![b'x'; 5 << 20];
+        text.push(b'\n');
+        text.extend(std::iter::repeat_n(*b"y\n", 1 << 20).flatten());
+        let mut lines = Lines::new(Box::new(io::Cursor::new(text)));
+        let Next::Line(line) = lines.next().unwrap() else {
+            panic!()
+        };
+        assert_eq!(line.end - line.start, 5 << 20);
+        let mut count = 0;
+        while let Next::Line(line) = lines.next().unwrap() {
+            assert_eq!(lines.buffer()[line.start..line.end], *b"y");
+            count += 1;
+        }
+        assert_eq!(count, 1 << 20);
+        assert!(lines.buffer.capacity() <= 4 << 20);
+    }
+}

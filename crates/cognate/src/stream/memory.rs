@@ -1,0 +1,226 @@
+//! Examples held in memory, given out in the order wanted.
+
+use rand::seq::SliceRandom;
+
+use super::rounds::{Grouper, Round};
+use super::{Batch, Order, Stream, StreamError};
+use crate::example::{Example, TaskId};
+use crate::rng::generator;
+use crate::tasks::Tasks;
+
+/// A stream in memory; tasks are numbered in the order in which they come out.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    examples: Batch,
+    /// Tasks by the numbers that `examples` uses.
+    tasks: Tasks,
+    order: Order,
+    seed: u64,
+    simultaneous: bool,
+    pass: u64,
+    /// Examples in the order of this pass; made when the pass begins.
+    sequence: Option<Vec<u32>>,
+    next: usize,
+    /// Number of a task in `examples` to the number it goes out with.
+    outgoing: Vec<Option<TaskId>>,
+    met: usize,
+}
+
+/// Examples handed over at a time.
+const BATCH_EXAMPLES: usize = 256;
+
+impl Memory {
+    /// An empty stream in file order, to be filled with [`Self::push`].
+    pub fn new() -> Self {
+        Self::with(Batch::default(), Tasks::open(), 0)
+    }
+
+    fn with(examples: Batch, tasks: Tasks, known: usize) -> Self {
+        let outgoing = (0..known as u32).map(|task| Some(TaskId(task))).collect();
+        Self {
+            examples,
+            tasks,
+            order: Order::File,
+            seed: 1,
+            simultaneous: false,
+            pass: 0,
+            sequence: None,
+            next: 0,
+            outgoing,
+            met: known,
+        }
+    }
+
+    /// Reads a whole stream; `tasks` are those known before it starts.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn load(stream: &mut dyn Stream, tasks: &Tasks) -> Result<Self, StreamError> {
+        let mut memory = Self::with(Batch::default(), tasks.clone(), tasks.len());
+        let mut batch = Batch::default();
+        loop {
+            stream.fill(&mut batch)?;
+            memory.examples.skipped += batch.skipped;
+            memory.examples.position = batch.position;
+            if batch.is_empty() {
+                return Ok(memory);
+            }
+            for name in &batch.new_tasks {
+                // The stream has checked the limit.
+                let _ = memory.tasks.meet(name);
+            }
+            batch.examples().for_each(|example| memory.examples.push(example));
+        }
+    }
+
+    /// The same examples in another order; `simultaneous` rounds stay together when shuffled.
+    #[must_use]
+    pub fn ordered(mut self, order: Order, seed: u64, simultaneous: bool) -> Self {
+        (self.order, self.seed, self.simultaneous) = (order, seed, simultaneous);
+        self.sequence = None;
+        self
+    }
+
+    /// Adds an example of a task by name.
+    ///
+    /// # Panics
+    /// When the stream was loaded with a closed set of tasks and this is another one.
+    pub fn push(&mut self, task: &str, mut example: Example<'_>) {
+        example.task = self
+            .tasks
+            .meet(task)
+            .expect("a stream made in memory has open tasks");
+        self.examples.push(example);
+        self.sequence = None;
+    }
+
+    /// Number of examples.
+    pub fn len(&self) -> usize {
+        self.examples.len()
+    }
+
+    /// Whether there are no examples.
+    pub fn is_empty(&self) -> bool {
+        self.examples.is_empty()
+    }
+
+    /// Task names and examples, in the order they were added.
+    pub fn examples(&self) -> impl Iterator<Item = (&str, Example<'_>)> {
+        self.examples
+            .examples()
+            .map(|example| (self.tasks.name(example.task), example))
+    }
+
+    /// Positions of the examples in the order of the present pass.
+    fn sequence(&self) -> Result<Vec<u32>, StreamError> {
+        let mut rng = generator(self.seed, self.pass);
+        let file_order = || (0..self.len() as u32).collect::<Vec<_>>();
+        match (self.order, self.simultaneous) {
+            (Order::File, _) => Ok(file_order()),
+            (Order::Shuffle, false) => {
+                let mut sequence = file_order();
+                sequence.shuffle(&mut rng);
+                Ok(sequence)
+            }
+            (Order::Shuffle, true) => {
+                let mut rounds = self.rounds()?;
+                rounds.shuffle(&mut rng);
+                Ok(rounds.concat())
+            }
+            (Order::Interleave, _) => self.interleaved(),
+        }
+    }
+
+    /// Consecutive examples cut into rounds of one a task.
+    fn rounds(&self) -> Result<Vec<Vec<u32>>, StreamError> {
+        let mut grouper = Grouper::new(self.tasks.limit(), vec!["the stream".to_owned()]);
+        let mut rounds = Vec::new();
+        let mut start = 0;
+        let mut cut = |round: &Round| {
+            rounds.push((start..start + round.len() as u32).collect());
+            start += round.len() as u32;
+        };
+        for (_, example) in self.examples() {
+            grouper.push(example, (0, 0), &self.tasks, &mut cut)?;
+        }
+        grouper.finish(&self.tasks, &mut cut)?;
+        Ok(rounds)
+    }
+
+    /// The first example of every task, then the second, ….
+    fn interleaved(&self) -> Result<Vec<u32>, StreamError> {
+        let mut queues: Vec<Vec<u32>> = vec![Vec::new(); self.tasks.len()];
+        for (at, example) in self.examples.examples().enumerate() {
+            queues[example.task.index()].push(at as u32);
+        }
+        queues.retain(|queue| !queue.is_empty());
+        if self.simultaneous {
+            let shortest = queues.iter().min_by_key(|queue| queue.len());
+            let longest = queues.iter().max_by_key(|queue| queue.len());
+            if let (Some(short), Some(long)) = (shortest, longest)
+                && short.len() != long.len()
+            {
+                let name = |queue: &[u32]| {
+                    self.tasks
+                        .name(self.examples.example(queue[0] as usize).task)
+                        .to_owned()
+                };
+                let message = format!(
+                    "task {} has {} examples but task {} has {}; a simultaneous stream needs as many of each",
+                    name(short),
+                    short.len(),
+                    name(long),
+                    long.len(),
+                );
+                return Err(StreamError::Ungrouped {
+                    place: "the stream".to_owned(),
+                    message,
+                });
+            }
+        }
+        let longest = queues.iter().map(Vec::len).max().unwrap_or(0);
+        Ok((0..longest)
+            .flat_map(|turn| queues.iter().filter_map(move |queue| queue.get(turn).copied()))
+            .collect())
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Stream for Memory {
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
+        batch.clear();
+        if self.sequence.is_none() {
+            self.sequence = Some(self.sequence()?);
+            self.next = 0;
+            self.outgoing.resize(self.tasks.len(), None);
+        }
+        // Reported once, with the first batch of the first pass.
+        batch.skipped = std::mem::take(&mut self.examples.skipped);
+        batch.position = self.examples.position;
+        let sequence = self.sequence.as_deref().unwrap_or_default();
+        let end = sequence.len().min(self.next + BATCH_EXAMPLES);
+        for at in &sequence[self.next..end] {
+            let mut example = self.examples.example(*at as usize);
+            let outgoing = &mut self.outgoing[example.task.index()];
+            example.task = *outgoing.get_or_insert_with(|| {
+                batch.new_tasks.push(self.tasks.name(example.task).to_owned());
+                self.met += 1;
+                TaskId(self.met as u32 - 1)
+            });
+            batch.push(example);
+        }
+        self.next = end;
+        Ok(())
+    }
+
+    fn rewind(&mut self) -> Result<(), StreamError> {
+        self.pass += 1;
+        self.sequence = None;
+        Ok(())
+    }
+}

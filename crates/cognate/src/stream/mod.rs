@@ -1,0 +1,51 @@
+//! Where examples come from: files, pipes, memory, generators; one form for all, flat batches.
+//!
+//! `input` opens and decompresses, `lines` finds line ends, `svm` parses a line, `reader` puts them together into
+//! a [`Stream`]. `memory` holds examples and reorders them, `synthetic` makes them up. `pipeline` reads on one
+//! thread while another learns; `rounds` groups examples into simultaneous rounds.
+
+mod batch;
+mod config;
+mod error;
+mod input;
+mod lines;
+mod memory;
+mod number;
+pub mod pipeline;
+mod reader;
+pub(crate) mod rounds;
+mod svm;
+pub mod synthetic;
+
+pub use batch::Batch;
+pub use config::{Format, Normalize, Order, Preprocess, StreamConfig};
+pub use error::{Place, Problem, StreamError};
+pub use input::Input;
+pub use memory::Memory;
+pub use reader::{Labels, Reader, ReaderOptions};
+pub use svm::write_example;
+
+/// Examples in order, a batch at a time; may be started again.
+pub trait Stream: Send {
+    /// Replaces the batch's contents by the next examples; none are left when the batch stays empty.
+    ///
+    /// # Errors
+    /// When the input cannot be read or a line is bad; examples before it are delivered first.
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError>;
+
+    /// Goes back to the start.
+    ///
+    /// # Errors
+    /// When the input cannot be read twice, or is gone.
+    fn rewind(&mut self) -> Result<(), StreamError>;
+}
+
+impl<S: Stream + ?Sized> Stream for Box<S> {
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
+        (**self).fill(batch)
+    }
+
+    fn rewind(&mut self) -> Result<(), StreamError> {
+        (**self).rewind()
+    }
+}

@@ -1,0 +1,106 @@
+//! Reading and learning overlap: one thread fills batches while another uses them.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use super::{Batch, Stream, StreamError};
+
+/// Batches on their way; each is filled, used and filled again.
+const IN_FLIGHT: usize = 4;
+
+/// Hands every batch of every pass to `visit` in order, until it breaks or the stream ends.
+///
+/// With two threads or more, one reads ahead; what `visit` sees does not depend on it. The last batch of a pass
+/// may be empty but for its counters.
+///
+/// # Errors
+/// Those of the stream, after the batches before.
+pub fn for_each_batch(
+    stream: &mut dyn Stream,
+    passes: u32,
+    threads: NonZeroUsize,
+    mut visit: impl FnMut(&Batch) -> ControlFlow<()>,
+) -> Result<(), StreamError> {
+    if threads.get() == 1 {
+        let mut batch = Batch::default();
+        return read(stream, passes, |stream| {
+            stream.fill(&mut batch)?;
+            Ok((batch.is_empty(), visit(&batch)))
+        });
+    }
+    let (filled, ready) = sync_channel::<Batch>(IN_FLIGHT);
+    let (used, free) = sync_channel::<Batch>(IN_FLIGHT);
+    for _ in 0..IN_FLIGHT {
+        // The channel holds as many.
+        let _ = used.send(Batch::default());
+    }
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || fill_ahead(stream, passes, &filled, &free));
+        use_batches(ready, &used, &mut visit);
+        drop(used);
+        reader
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Runs `step` until it breaks or the last pass ends; `step` says whether the pass is over.
+fn read(
+    stream: &mut dyn Stream,
+    passes: u32,
+    mut step: impl FnMut(&mut dyn Stream) -> Result<(bool, ControlFlow<()>), StreamError>,
+) -> Result<(), StreamError> {
+    for pass in 0..passes {
+        if pass > 0 {
+            stream.rewind()?;
+        }
+        loop {
+            let (over, flow) = step(stream)?;
+            if flow.is_break() {
+                return Ok(());
+            }
+            if over {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fill_ahead(
+    stream: &mut dyn Stream,
+    passes: u32,
+    filled: &SyncSender<Batch>,
+    free: &Receiver<Batch>,
+) -> Result<(), StreamError> {
+    read(stream, passes, |stream| {
+        let Ok(mut batch) = free.recv() else {
+            return Ok((true, ControlFlow::Break(())));
+        };
+        stream.fill(&mut batch)?;
+        let over = batch.is_empty();
+        // The other side hangs up when it has seen enough.
+        let flow = if filled.send(batch).is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        };
+        Ok((over, flow))
+    })
+}
+
+fn use_batches(
+    ready: Receiver<Batch>,
+    used: &SyncSender<Batch>,
+    visit: &mut dyn FnMut(&Batch) -> ControlFlow<()>,
+) {
+    for batch in &ready {
+        if visit(&batch).is_break() {
+            break;
+        }
+        // The reader may have ended already.
+        let _ = used.send(batch);
+    }
+    drop(ready);
+}

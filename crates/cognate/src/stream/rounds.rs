@@ -1,0 +1,119 @@
+//! Simultaneous rounds: consecutive examples, one of every task.
+
+use super::{Batch, StreamError};
+use crate::example::{Example, TaskId};
+use crate::tasks::Tasks;
+
+/// Collects examples until every task has one.
+#[derive(Debug)]
+pub(crate) struct Grouper {
+    /// K: declared, or the length of the first round once a task comes again.
+    size: Option<usize>,
+    round: Round,
+    /// Whether a task is in the round.
+    present: Vec<bool>,
+    /// Names of the inputs, for messages.
+    inputs: Vec<String>,
+    finished: u64,
+}
+
+/// The examples of one round in the order of the stream.
+pub(crate) type Round = Batch;
+
+/// Where an example came from: input and line, 0 where there is none.
+pub(crate) type Origin = (u32, u64);
+
+impl Grouper {
+    pub(crate) fn new(size: Option<usize>, inputs: Vec<String>) -> Self {
+        Self {
+            size,
+            round: Batch::default(),
+            present: Vec::new(),
+            inputs,
+            finished: 0,
+        }
+    }
+
+    /// Adds an example; a round that it completes goes to `visit`.
+    pub(crate) fn push(
+        &mut self,
+        example: Example<'_>,
+        origin: Origin,
+        tasks: &Tasks,
+        visit: &mut dyn FnMut(&Round),
+    ) -> Result<(), StreamError> {
+        if self.present.len() <= example.task.index() {
+            self.present.resize(example.task.index() + 1, false);
+        }
+        if self.present[example.task.index()] {
+            if self.size.is_some() {
+                return Err(self.error(origin, tasks, Some(example.task)));
+            }
+            // The first task to come again tells how long a round is.
+            self.size = Some(self.round.len());
+            self.flush(visit);
+        }
+        self.present[example.task.index()] = true;
+        self.round.push(example);
+        if self.size == Some(self.round.len()) {
+            self.flush(visit);
+        }
+        Ok(())
+    }
+
+    /// The stream has ended; the last round must be whole.
+    pub(crate) fn finish(&mut self, tasks: &Tasks, visit: &mut dyn FnMut(&Round)) -> Result<(), StreamError> {
+        match self.size {
+            _ if self.round.is_empty() => Ok(()),
+            None => {
+                self.flush(visit);
+                Ok(())
+            }
+            Some(_) => Err(self.error((self.inputs.len().saturating_sub(1) as u32, 0), tasks, None)),
+        }
+    }
+
+    fn flush(&mut self, visit: &mut dyn FnMut(&Round)) {
+        visit(&self.round);
+        self.finished += 1;
+        self.round.clear();
+        self.present.fill(false);
+    }
+
+    #[cold]
+    fn error(&self, (input, line): Origin, tasks: &Tasks, again: Option<TaskId>) -> StreamError {
+        let size = self.size.unwrap_or(0);
+        let missing: Vec<String> = (0..size.max(self.present.len()))
+            .filter(|task| !self.present.get(*task).copied().unwrap_or(false))
+            .map(|task| match tasks.name(TaskId(task as u32)) {
+                "" => "one not met yet".to_owned(),
+                name => name.to_owned(),
+            })
+            .collect();
+        let lacks = match &missing[..] {
+            few if few.len() <= 8 => few.join(", "),
+            many => format!("{} and {} more", many[..8].join(", "), many.len() - 8),
+        };
+        let what = match again {
+            Some(task) => format!("has task {} twice and lacks {lacks}", tasks.name(task)),
+            None => format!(
+                "ends after {} of {size} tasks and lacks {lacks}",
+                self.round.len()
+            ),
+        };
+        let name = self
+            .inputs
+            .get(input as usize)
+            .map_or("the stream", String::as_str);
+        let place = if line == 0 {
+            name.to_owned()
+        } else {
+            format!("{name}:{line}")
+        };
+        let message = format!(
+            "round {} {what}; a simultaneous stream has one example of every task a round",
+            self.finished + 1
+        );
+        StreamError::Ungrouped { place, message }
+    }
+}

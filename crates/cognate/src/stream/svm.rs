@@ -1,0 +1,330 @@
+//! One line of the `svm` format: `<label> [qid:<task> | task:<name>] <index>:<value> … [# comment]`.
+
+use std::io::{self, Write};
+
+use super::batch::{Batch, NO_LABEL};
+use super::error::{Problem, shown};
+use super::lines::Line;
+use super::number::{digits, short_decimal};
+use super::reader::Labels;
+use crate::example::{BIAS_FEATURE, Example, TaskId};
+use crate::tasks::Tasks;
+
+/// Parses lines; remembers which labels the stream uses.
+#[derive(Debug, Clone)]
+pub(crate) struct LineParser {
+    labels: Labels,
+    /// Largest index a feature may have, from 1.
+    largest_index: u32,
+    seen_minus_one: bool,
+    seen_zero: bool,
+}
+
+/// What is wrong, and the byte of the buffer where.
+type Bad = (usize, Problem);
+
+/// Name of the task of lines that name none.
+const UNNAMED_TASK: &str = "default";
+
+/// What a line held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Parsed {
+    /// Features of one example are in the batch, which is to be closed with these.
+    Example { task: TaskId, label: f64 },
+    /// Blank, or a comment.
+    Nothing,
+}
+
+/// The task as a line names it.
+#[derive(Clone, Copy)]
+enum Named<'a> {
+    Number(u32),
+    Name(&'a str),
+    Nobody,
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+/// End of the token that begins at `at`.
+fn token_end(buffer: &[u8], at: usize, end: usize) -> usize {
+    buffer[at..end]
+        .iter()
+        .position(|byte| is_blank(*byte))
+        .map_or(end, |length| at + length)
+}
+
+fn skip_blanks(buffer: &[u8], mut at: usize, end: usize) -> usize {
+    while at < end && is_blank(buffer[at]) {
+        at += 1;
+    }
+    at
+}
+
+impl LineParser {
+    pub(crate) fn new(labels: Labels, features: Option<u32>) -> Self {
+        // The last two numbers are the constant feature and "no feature".
+        let largest_index = features.unwrap_or(u32::MAX).min(BIAS_FEATURE);
+        Self {
+            labels,
+            largest_index,
+            seen_minus_one: false,
+            seen_zero: false,
+        }
+    }
+
+    /// Forgets which labels were seen: another stream begins.
+    pub(crate) fn restart(&mut self) {
+        (self.seen_minus_one, self.seen_zero) = (false, false);
+    }
+
+    /// Parses a line; its features go to the end of the batch, its task into `tasks`.
+    #[inline]
+    pub(crate) fn parse(
+        &mut self,
+        buffer: &[u8],
+        line: Line,
+        batch: &mut Batch,
+        tasks: &mut Tasks,
+    ) -> Result<Parsed, Bad> {
+        let Line { start, end } = line;
+        let at = skip_blanks(buffer, start, end);
+        if at == end || buffer[at] == b'#' {
+            return Ok(Parsed::Nothing);
+        }
+        let (label, at) = self.label(buffer, at, end)?;
+        let task_at = skip_blanks(buffer, at, end);
+        let (named, at) = named_task(buffer, task_at, end)?;
+        self.features(buffer, at, end, batch)?;
+        let label = self.accept(label, start)?;
+        // Last, so that a bad line leaves no task behind.
+        let task = match named {
+            Named::Number(number) => tasks.meet_number(number),
+            Named::Name(name) => tasks.meet(name),
+            Named::Nobody => tasks.meet(UNNAMED_TASK),
+        };
+        match task {
+            Ok(task) => Ok(Parsed::Example { task, label }),
+            Err(limit) => {
+                let name = match named {
+                    Named::Number(number) => number.to_string(),
+                    Named::Name(name) => shown(name.as_bytes()),
+                    Named::Nobody => UNNAMED_TASK.to_owned(),
+                };
+                let known = tasks.names().take(8).map(str::to_owned).collect();
+                Err((
+                    task_at,
+                    Problem::UnknownTask {
+                        name,
+                        declared: limit.declared,
+                        known,
+                    },
+                ))
+            }
+        }
+    }
+
+    /// The label: -1, 0, +1, or NaN for none.
+    #[inline]
+    fn label(&self, buffer: &[u8], at: usize, end: usize) -> Result<(f64, usize), Bad> {
+        let stop = token_end(buffer, at, end);
+        let label = match &buffer[at..stop] {
+            b"+1" | b"1" => 1.0,
+            b"-1" => -1.0,
+            b"0" => 0.0,
+            b"?" if self.labels == Labels::Optional => NO_LABEL,
+            token if token.contains(&b':') => match self.labels {
+                Labels::Optional => return Ok((NO_LABEL, at)),
+                Labels::Required => return Err((at, Problem::NoLabel { found: shown(token) })),
+            },
+            token => match parse_f64(token) {
+                Some(number) if number.abs() == 1.0 || number == 0.0 => number,
+                _ => return Err((at, Problem::Label { found: shown(token) })),
+            },
+        };
+        Ok((label, stop))
+    }
+
+    /// Turns 0 into -1, and refuses 0 and -1 in one stream.
+    fn accept(&mut self, label: f64, at: usize) -> Result<f64, Bad> {
+        if label == 0.0 {
+            if self.seen_minus_one {
+                return Err((
+                    at,
+                    Problem::MixedLabels {
+                        found: "0",
+                        before: "-1",
+                    },
+                ));
+            }
+            self.seen_zero = true;
+            return Ok(-1.0);
+        }
+        if label == -1.0 {
+            if self.seen_zero {
+                return Err((
+                    at,
+                    Problem::MixedLabels {
+                        found: "-1",
+                        before: "0",
+                    },
+                ));
+            }
+            self.seen_minus_one = true;
+        }
+        Ok(label)
+    }
+
+    #[inline]
+    fn features(&self, buffer: &[u8], mut at: usize, end: usize, batch: &mut Batch) -> Result<(), Bad> {
+        // Every feature takes three bytes or more, so this is the one check of capacity.
+        let most = (end - at) / 3 + 1;
+        batch.indices.reserve(most.min(1 << 16));
+        batch.values.reserve(most.min(1 << 16));
+        let mut previous = 0;
+        loop {
+            at = skip_blanks(buffer, at, end);
+            if at >= end || buffer[at] == b'#' {
+                return Ok(());
+            }
+            let (index, count) = digits(buffer, at);
+            let colon = at + count;
+            if count == 0 || count > 7 || colon >= end || buffer[colon] != b':' {
+                (previous, at) = self.uncommon_feature(buffer, at, end, previous, batch)?;
+                continue;
+            }
+            let index = index as u32;
+            if index <= previous || index > self.largest_index {
+                return Err(self.bad_index(buffer, at, end, previous));
+            }
+            let (value, stop) = match short_decimal(buffer, colon + 1) {
+                Some((value, stop)) if stop == end || (stop < end && is_blank(buffer[stop])) => (value, stop),
+                _ => uncommon_value(buffer, colon + 1, end)?,
+            };
+            batch.indices.push(index - 1);
+            batch.values.push(value);
+            previous = index;
+            at = stop;
+        }
+    }
+
+    /// A feature whose index is long, or that is no feature at all.
+    #[cold]
+    fn uncommon_feature(
+        &self,
+        buffer: &[u8],
+        at: usize,
+        end: usize,
+        previous: u32,
+        batch: &mut Batch,
+    ) -> Result<(u32, usize), Bad> {
+        let stop = token_end(buffer, at, end);
+        let token = &buffer[at..stop];
+        if token.starts_with(b"qid:") || token.starts_with(b"task:") {
+            return Err((at, Problem::TaskAgain { found: shown(token) }));
+        }
+        let Some(colon) = token.iter().position(|byte| *byte == b':') else {
+            return Err((at, Problem::Feature { found: shown(token) }));
+        };
+        let number = &token[..colon];
+        let whole = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+        if !whole && !(number.starts_with(b"-") && parse_f64(number).is_some()) {
+            return Err((at, Problem::Feature { found: shown(token) }));
+        }
+        let index = std::str::from_utf8(number)
+            .ok()
+            .and_then(|number| number.parse::<u32>().ok());
+        match index.filter(|index| *index > previous && *index <= self.largest_index) {
+            None => Err(self.bad_index(buffer, at, end, previous)),
+            Some(index) => {
+                let (value, stop) = uncommon_value(buffer, at + colon + 1, end)?;
+                batch.indices.push(index - 1);
+                batch.values.push(value);
+                Ok((index, stop))
+            }
+        }
+    }
+
+    #[cold]
+    fn bad_index(&self, buffer: &[u8], at: usize, end: usize, previous: u32) -> Bad {
+        let token = &buffer[at..token_end(buffer, at, end)];
+        let number = &token[..token.iter().position(|byte| *byte == b':').unwrap_or(token.len())];
+        let index = std::str::from_utf8(number)
+            .ok()
+            .and_then(|number| number.parse::<u32>().ok());
+        match index {
+            Some(index) if index <= previous && index > 0 => (at, Problem::Order { previous, index }),
+            _ => {
+                let found = shown(number).trim_matches('"').to_owned();
+                (
+                    at,
+                    Problem::Index {
+                        found,
+                        largest: self.largest_index,
+                    },
+                )
+            }
+        }
+    }
+}
+
+/// A value off the fast path: many digits, an exponent, a plus sign, or no number.
+#[cold]
+fn uncommon_value(buffer: &[u8], at: usize, end: usize) -> Result<(f64, usize), Bad> {
+    let stop = token_end(buffer, at, end);
+    let token = &buffer[at..stop];
+    match parse_f64(token) {
+        Some(value) if value.is_finite() => Ok((value, stop)),
+        _ => Err((at, Problem::Value { found: shown(token) })),
+    }
+}
+
+/// Any decimal number; like the standard library's parser, and as exact.
+fn parse_f64(token: &[u8]) -> Option<f64> {
+    fast_float2::parse(token).ok()
+}
+
+/// `qid:<number>` or `task:<name>` at `at`, if that is what stands there.
+#[inline]
+fn named_task(buffer: &[u8], at: usize, end: usize) -> Result<(Named<'_>, usize), Bad> {
+    if end - at > 4 && buffer[at..at + 4] == *b"qid:" {
+        let (number, count) = digits(buffer, at + 4);
+        let stop = at + 4 + count;
+        if (1..8).contains(&count) && (stop == end || (stop < end && is_blank(buffer[stop]))) {
+            return Ok((Named::Number(number as u32), stop));
+        }
+    }
+    let stop = token_end(buffer, at, end);
+    let token = &buffer[at..stop];
+    let bad = || (at, Problem::Task { found: shown(token) });
+    if let Some(number) = token.strip_prefix(b"qid:") {
+        let digits = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+        let name = if digits {
+            std::str::from_utf8(number).map_err(|_| bad())?
+        } else {
+            return Err(bad());
+        };
+        // qid:007 is task 7, however many zeros; a number beyond u32 is known by its digits.
+        let name = name.trim_start_matches('0');
+        return Ok((Named::Name(if name.is_empty() { "0" } else { name }), stop));
+    }
+    match token.strip_prefix(b"task:") {
+        None => Ok((Named::Nobody, at)),
+        Some([]) => Err(bad()),
+        Some(name) => Ok((Named::Name(std::str::from_utf8(name).map_err(|_| bad())?), stop)),
+    }
+}
+
+/// Writes an example as a line; parsing it gives the same example back, to the last bit.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write_example(out: &mut impl Write, task: &str, example: Example<'_>) -> io::Result<()> {
+    let label = if example.label > 0.0 { "+1" } else { "-1" };
+    write!(out, "{label} task:{task}")?;
+    for (feature, value) in example.features.iter() {
+        write!(out, " {}:{value}", feature + 1)?;
+    }
+    writeln!(out)
+}

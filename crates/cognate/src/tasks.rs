@@ -1,0 +1,254 @@
+//! The tasks of a run: their names, their numbers, and whether more may come.
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+use crate::example::TaskId;
+use crate::linalg::IndexMap;
+use crate::linalg::index_map::Cell;
+
+/// Names and numbers of tasks, declared or met on the way.
+///
+/// A name that is a plain decimal number and the same number given as `qid:` are one task; nothing is hashed
+/// away, so two tasks never collide.
+#[derive(Debug, Clone, Default)]
+pub struct Tasks {
+    /// All names, one after the other.
+    text: String,
+    /// Where each name ends.
+    ends: Vec<usize>,
+    by_number: IndexMap<u32>,
+    by_name: HashMap<Box<str>, u32, FixedState>,
+    limit: Option<usize>,
+}
+
+/// A task beyond the declared ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskLimit {
+    /// How many tasks were declared.
+    pub declared: usize,
+}
+
+impl Tasks {
+    /// No task yet, and any number may come.
+    pub fn open() -> Self {
+        Self::default()
+    }
+
+    /// Exactly `count` tasks, named as they are met.
+    pub fn counted(count: usize) -> Self {
+        Self {
+            limit: Some(count),
+            ..Self::default()
+        }
+    }
+
+    /// Exactly `count` tasks with the names `1`, `2`, ….
+    pub fn numbered(count: usize) -> Self {
+        let mut tasks = Self::counted(count);
+        tasks.name_by_number();
+        tasks
+    }
+
+    /// Exactly these tasks.
+    ///
+    /// # Errors
+    /// Returns a name that is empty or given twice.
+    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, &'a str> {
+        let mut tasks = Self::default();
+        for name in names {
+            if name.is_empty() || tasks.find(name).is_some() {
+                return Err(name);
+            }
+            tasks.push(name);
+        }
+        tasks.limit = Some(tasks.len());
+        Ok(tasks)
+    }
+
+    /// Number of tasks that have a name.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether no task has a name yet.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// How many tasks there will be, where that was declared.
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    /// K as far as it is known: the declared number, else the tasks met so far.
+    pub fn count(&self) -> usize {
+        self.limit.unwrap_or(0).max(self.len())
+    }
+
+    /// Name of a task; empty if it has none yet.
+    pub fn name(&self, task: TaskId) -> &str {
+        let at = task.index();
+        let start = if at == 0 {
+            0
+        } else {
+            self.ends.get(at - 1).copied().unwrap_or(self.text.len())
+        };
+        let end = self.ends.get(at).copied().unwrap_or(self.text.len());
+        &self.text[start..end]
+    }
+
+    /// All names in order of number.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.len()).map(|at| self.name(TaskId(at as u32)))
+    }
+
+    /// The task of a name.
+    pub fn find(&self, name: &str) -> Option<TaskId> {
+        let id = match plain_number(name) {
+            Some(number) => self.by_number.get(number),
+            None => self.by_name.get(name).copied().unwrap_or(u32::ABSENT),
+        };
+        (id != u32::ABSENT).then_some(TaskId(id))
+    }
+
+    /// The task of a name, which may be new.
+    ///
+    /// # Errors
+    /// When the name is new and as many tasks as were declared have names.
+    pub fn meet(&mut self, name: &str) -> Result<TaskId, TaskLimit> {
+        match self.find(name) {
+            Some(task) => Ok(task),
+            None => self.admit().map(|()| self.push(name)),
+        }
+    }
+
+    /// The task of a number, as in `qid:7`.
+    ///
+    /// # Errors
+    /// As [`Self::meet`].
+    #[inline]
+    pub fn meet_number(&mut self, number: u32) -> Result<TaskId, TaskLimit> {
+        let id = if number == u32::MAX {
+            u32::ABSENT
+        } else {
+            self.by_number.get(number)
+        };
+        if id != u32::ABSENT {
+            Ok(TaskId(id))
+        } else {
+            self.meet(&number.to_string())
+        }
+    }
+
+    /// Task numbers as a person would list them: numbers by size, then names by letter.
+    pub fn sorted(&self) -> Vec<TaskId> {
+        let mut order: Vec<TaskId> = (0..self.len() as u32).map(TaskId).collect();
+        order.sort_by_cached_key(|task| {
+            let name = self.name(*task);
+            (plain_number(name).is_none(), plain_number(name), name.to_owned())
+        });
+        order
+    }
+
+    /// Bytes held.
+    pub fn heap_bytes(&self) -> usize {
+        let names: usize = self
+            .by_name
+            .keys()
+            .map(|name| name.len() + size_of::<(Box<str>, u32)>())
+            .sum();
+        self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.by_number.heap_bytes() + names
+    }
+
+    /// Sets how many tasks there may be, if that is limited.
+    pub(crate) fn set_limit(&mut self, limit: Option<usize>) {
+        self.limit = limit;
+    }
+
+    /// Gives the remaining declared tasks the names `1`, `2`, ….
+    pub(crate) fn name_by_number(&mut self) {
+        for number in 1..=self.limit.unwrap_or(0) {
+            let name = number.to_string();
+            if self.find(&name).is_none() && self.admit().is_ok() {
+                self.push(&name);
+            }
+        }
+    }
+
+    fn admit(&self) -> Result<(), TaskLimit> {
+        match self.limit {
+            Some(declared) if self.len() >= declared => Err(TaskLimit { declared }),
+            _ => Ok(()),
+        }
+    }
+
+    fn push(&mut self, name: &str) -> TaskId {
+        let id = self.len() as u32;
+        match plain_number(name) {
+            Some(number) => *self.by_number.entry(number) = id,
+            None => drop(self.by_name.insert(name.into(), id)),
+        }
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+        TaskId(id)
+    }
+}
+
+/// The number that a name spells in its shortest decimal form.
+fn plain_number(name: &str) -> Option<u32> {
+    let digits = name.len() <= 10 && name.bytes().all(|byte| byte.is_ascii_digit());
+    let shortest = name == "0" || !name.starts_with('0');
+    let number = if digits && shortest {
+        name.parse().ok()
+    } else {
+        None
+    };
+    number.filter(|number| *number != u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_are_one_space_without_collisions() {
+        let mut tasks = Tasks::open();
+        assert_eq!(tasks.meet_number(7), Ok(TaskId(0)));
+        assert_eq!(tasks.meet("7"), Ok(TaskId(0)));
+        assert_eq!(tasks.meet("07"), Ok(TaskId(1)));
+        assert_eq!(tasks.meet("alice"), Ok(TaskId(2)));
+        assert_eq!(tasks.meet_number(u32::MAX), Ok(TaskId(3)));
+        assert_eq!(tasks.meet("4294967295"), Ok(TaskId(3)));
+        assert_eq!(tasks.meet("99999999999999999999"), Ok(TaskId(4)));
+        assert_eq!(
+            tasks.names().collect::<Vec<_>>(),
+            ["7", "07", "alice", "4294967295", "99999999999999999999"]
+        );
+        assert_eq!((tasks.find("8"), tasks.find("bob")), (None, None));
+    }
+
+    #[test]
+    fn declared_tasks_are_all_there_are() {
+        let mut tasks = Tasks::counted(2);
+        assert_eq!((tasks.count(), tasks.len()), (2, 0));
+        assert_eq!((tasks.meet("b"), tasks.meet("a")), (Ok(TaskId(0)), Ok(TaskId(1))));
+        assert_eq!(tasks.meet("c"), Err(TaskLimit { declared: 2 }));
+        assert_eq!(Tasks::named(["x", "y", "x"]).unwrap_err(), "x");
+        assert_eq!(Tasks::numbered(3).names().collect::<Vec<_>>(), ["1", "2", "3"]);
+    }
+
+    #[test]
+    fn listing_sorts_numbers_by_size_then_names() {
+        let mut tasks = Tasks::open();
+        for name in ["b", "10", "9", "a"] {
+            tasks.meet(name).unwrap();
+        }
+        let names: Vec<_> = tasks
+            .sorted()
+            .into_iter()
+            .map(|task| tasks.name(task).to_owned())
+            .collect();
+        assert_eq!(names, ["9", "10", "a", "b"]);
+    }
+}
