@@ -6,6 +6,11 @@
 )]
 
 mod bench;
+mod ci;
+mod docs;
+mod fuzz;
+mod generated;
+mod schema;
 
 use std::process::ExitCode;
 
@@ -23,12 +28,24 @@ struct Arguments {
 enum Command {
     /// Measure `cognate` beside Vowpal Wabbit, scikit-learn, River and a bare parse
     Bench(bench::Options),
+    /// Everything that must hold: format, lints, tests, docs, generated files, a bounded fuzz run
+    Ci(ci::Options),
+    /// Write schema/config.schema.json
+    Schema(generated::Options),
+    /// Write the generated parts of the README
+    Docs(generated::Options),
+    /// Fuzz the parser and the model loader for a while
+    Fuzz(fuzz::Options),
 }
 
 /// Exit codes: 0 done, 1 a check failed, 2 it could not be done.
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Bench(options) => bench::run(&options),
+        Command::Ci(options) => ci::run(&options),
+        Command::Schema(options) => schema::run(&options),
+        Command::Docs(options) => docs::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,1 +1,37 @@
-fn main() {}
+//! The `cognate` program.
+
+mod args;
+mod commands;
+mod curves;
+mod interrupt;
+mod output;
+mod page;
+mod peak_memory;
+mod plot;
+mod progressive;
+mod relation;
+mod reporting;
+mod settings;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.color.apply();
+    let quiet = arguments.quiet;
+    let done = match arguments.command {
+        Command::Learn(learn) => commands::learn::run(&learn, quiet),
+        Command::Predict(predict) => commands::predict::run(&predict),
+        Command::Inspect(inspect) => commands::inspect::run(&inspect),
+        Command::Relations(relations) => commands::relations::run(&relations, quiet),
+        Command::Algorithms(algorithms) => commands::algorithms::run(&algorithms),
+        Command::Demo(demo) => commands::demo::run(&demo, quiet),
+        Command::Parse(parse) => commands::parse::run(&parse),
+    };
+    output::exit_code(done)
+}

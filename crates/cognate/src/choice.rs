@@ -19,10 +19,7 @@ pub(crate) struct BareName<'a, E> {
 
 impl<'a, E> BareName<'a, E> {
     pub(crate) fn new(name: &'a str) -> Self {
-        Self {
-            name: Some(name),
-            error: std::marker::PhantomData,
-        }
+        Self { name: Some(name), error: std::marker::PhantomData }
     }
 }
 
@@ -52,10 +49,8 @@ macro_rules! choice {
                     type Value = $type;
 
                     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        formatter.write_str(concat!(
-                            $what,
-                            ": a name, or a table of one name and its parameters"
-                        ))
+                        formatter
+                            .write_str(concat!($what, ": a name, or a table of one name and its parameters"))
                     }
 
                     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<$type, E> {
@@ -82,16 +77,10 @@ pub(crate) use choice;
 
 /// Adds the bare names to the schema of a choice: each tag whose parameters all have defaults.
 pub(crate) fn allow_bare_names(schema: &mut schemars::Schema) {
-    let Some(variants) = schema
-        .get("oneOf")
-        .and_then(|variants| variants.as_array())
-        .cloned()
-    else {
+    let Some(variants) = schema.get("oneOf").and_then(|variants| variants.as_array()).cloned() else {
         return;
     };
-    let tags = variants
-        .iter()
-        .filter_map(|variant| variant["required"][0].as_str());
+    let tags = variants.iter().filter_map(|variant| variant["required"][0].as_str());
     let names: Vec<&str> = tags.collect();
     let mut variants = variants.clone();
     variants.insert(

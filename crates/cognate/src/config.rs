@@ -56,9 +56,7 @@ impl<'de> Deserialize<'de> for TasksConfig {
 
             fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<TasksConfig, E> {
                 let negative = || E::invalid_value(serde::de::Unexpected::Signed(count), &self);
-                u32::try_from(count)
-                    .map(TasksConfig::Count)
-                    .map_err(|_| negative())
+                u32::try_from(count).map(TasksConfig::Count).map_err(|_| negative())
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<TasksConfig, A::Error> {
@@ -82,10 +80,20 @@ impl RunConfig {
         let Some(interaction) = self.learner.interaction_mut() else {
             return Ok(());
         };
-        if let Some(names) = interaction.read_file()?
-            && self.tasks.is_none()
-        {
-            self.tasks = Some(TasksConfig::Names(names));
+        let declared = match &self.tasks {
+            Some(TasksConfig::Names(names)) => Some(names.as_slice()),
+            _ => None,
+        };
+        if let Some(names) = interaction.read_file(declared)? {
+            let fits = match &self.tasks {
+                None => true,
+                // Another number is refused when the tasks are declared.
+                Some(TasksConfig::Count(count)) => *count as usize == names.len(),
+                Some(TasksConfig::Names(_)) => false,
+            };
+            if fits {
+                self.tasks = Some(TasksConfig::Names(names));
+            }
         }
         Ok(())
     }
@@ -118,20 +126,14 @@ impl RunConfig {
             Some(TasksConfig::Count(count)) => Tasks::counted(*count as usize),
             Some(TasksConfig::Names(names)) => {
                 Tasks::named(names.iter().map(String::as_str)).map_err(|name| {
-                    let what = if name.is_empty() {
-                        "is empty"
-                    } else {
-                        "is given twice"
-                    };
+                    let what = if name.is_empty() { "is empty" } else { "is given twice" };
                     ConfigProblem::new("tasks", format!("the name {name:?} {what}"))
                 })?
             }
         };
         if let Some(interaction) = self.learner.interaction() {
             let path = format!("learner.{}.interaction", self.learner.id());
-            interaction
-                .declare(&mut tasks)
-                .map_err(|error| error.within(&path))?;
+            interaction.declare(&mut tasks).map_err(|error| error.within(&path))?;
         }
         Ok(tasks)
     }
@@ -150,13 +152,45 @@ mod tests {
         let config: RunConfig = serde_json::from_str(json).unwrap();
         let checked = config.validate().and_then(|()| {
             let tasks = config.declared_tasks()?;
-            config
-                .learner
-                .build(&tasks)
-                .map(drop)
-                .map_err(|error| error.within("learner"))
+            config.learner.build(&tasks).map(drop).map_err(|error| error.within("learner"))
         });
         checked.unwrap_err().to_string()
+    }
+
+    /// What becomes of the tasks and rows of a config whose matrix is in a file with a header.
+    fn with_file(tasks: &str) -> Result<(Tasks, String), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, "b,a,7\n3,1,0\n1,4,0.5\n0,0.5,5\n").unwrap();
+        let learner =
+            format!("{{\"perceptron\": {{\"interaction\": {{\"matrix\": {{\"file\": {path:?}}}}}}}}}");
+        let json = format!("{{\"tasks\": {tasks}, \"learner\": {learner}}}");
+        let mut config: RunConfig = serde_json::from_str(&json).unwrap();
+        let shown = format!("{}/", folder.path().display());
+        config.read_files().map_err(|error| error.to_string().replace(&shown, ""))?;
+        let tasks = config.declared_tasks().map_err(|error| error.to_string())?;
+        let rows = serde_json::to_value(&config.learner).unwrap();
+        Ok((tasks, rows["perceptron"]["interaction"]["matrix"]["rows"].to_string()))
+    }
+
+    #[test]
+    fn a_matrix_whose_file_names_its_tasks_belongs_to_those_tasks() {
+        for (tasks, names, rows) in [
+            ("null", ["b", "a", "7"], "[[3.0,1.0,0.0],[1.0,4.0,0.5],[0.0,0.5,5.0]]"),
+            ("3", ["b", "a", "7"], "[[3.0,1.0,0.0],[1.0,4.0,0.5],[0.0,0.5,5.0]]"),
+            (r#"["a", "7", "b"]"#, ["a", "7", "b"], "[[4.0,0.5,1.0],[0.5,5.0,0.0],[1.0,0.0,3.0]]"),
+        ] {
+            let (found, found_rows) = with_file(tasks).unwrap();
+            assert_eq!((found.names().collect::<Vec<_>>(), found_rows.as_str()), (names.to_vec(), rows));
+        }
+        assert_eq!(
+            with_file(r#"["a", "b", "c"]"#).unwrap_err(),
+            "a.csv:1:1: the header names b, a, 7; the declared tasks are a, b, c"
+        );
+        assert_eq!(
+            with_file("2").unwrap_err(),
+            "learner.perceptron.interaction.matrix.rows: 3 rows, but 2 tasks are declared"
+        );
     }
 
     #[test]
@@ -171,10 +205,7 @@ mod tests {
              learner.perceptron.interaction.coupled.b: must be a finite number of at least 0, got -1\n\
              features: must be at least 1, got 0"
         );
-        assert_eq!(
-            problems(r#"{"tasks": ["a", "a"]}"#),
-            "tasks: the name \"a\" is given twice"
-        );
+        assert_eq!(problems(r#"{"tasks": ["a", "a"]}"#), "tasks: the name \"a\" is given twice");
         let matrix = |rows: &str, tasks: &str| {
             let learner = format!(r#"{{"perceptron": {{"interaction": {{"matrix": {{"rows": {rows}}}}}}}}}"#);
             problems(&format!(r#"{{"tasks": {tasks}, "learner": {learner}}}"#))

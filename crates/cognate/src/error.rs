@@ -14,19 +14,12 @@ pub struct ConfigProblem {
 
 impl ConfigProblem {
     pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            message: message.into(),
-        }
+        Self { path: path.into(), message: message.into() }
     }
 
     /// The same problem seen from one level further out.
     pub(crate) fn within(mut self, outer: &str) -> Self {
-        self.path = if self.path.is_empty() {
-            outer.to_owned()
-        } else {
-            format!("{outer}.{}", self.path)
-        };
+        self.path = if self.path.is_empty() { outer.to_owned() } else { format!("{outer}.{}", self.path) };
         self
     }
 }
@@ -41,29 +34,19 @@ pub struct ConfigError {
 impl ConfigError {
     /// An error if there are problems.
     pub(crate) fn check(problems: Vec<ConfigProblem>) -> Result<(), Self> {
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(Self { problems })
-        }
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 
     /// The same error seen from one level further out.
     pub(crate) fn within(mut self, outer: &str) -> Self {
-        self.problems = self
-            .problems
-            .into_iter()
-            .map(|problem| problem.within(outer))
-            .collect();
+        self.problems = self.problems.into_iter().map(|problem| problem.within(outer)).collect();
         self
     }
 }
 
 impl From<ConfigProblem> for ConfigError {
     fn from(problem: ConfigProblem) -> Self {
-        Self {
-            problems: vec![problem],
-        }
+        Self { problems: vec![problem] }
     }
 }
 

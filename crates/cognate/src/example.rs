@@ -15,11 +15,20 @@ impl TaskId {
 /// Feature number of the constant feature that `bias` adds; beyond every number a file can hold.
 pub const BIAS_FEATURE: u32 = u32::MAX - 1;
 
+/// Largest size of a value: products of two, summed over a stream, stay below the largest number.
+pub const LARGEST_VALUE: f64 = 1e150;
+
 /// Features of one example: strictly increasing indices (from 0) and as many finite values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SparseView<'a> {
     indices: &'a [u32],
     values: &'a [f64],
+}
+
+/// Whether a number can be the value of a feature.
+#[inline]
+pub(crate) fn is_valid(value: f64) -> bool {
+    value.abs() <= LARGEST_VALUE
 }
 
 /// Why two slices are not a sparse vector.
@@ -48,8 +57,8 @@ pub enum SparseError {
         /// The offending index.
         index: u32,
     },
-    /// A value is NaN or infinite.
-    #[error("feature {index} has the value {value}; values must be finite")]
+    /// A value is NaN, infinite, or beyond [`LARGEST_VALUE`].
+    #[error("feature {index} has the value {value}; values must be finite and at most {LARGEST_VALUE:e}")]
     Value {
         /// The feature.
         index: u32,
@@ -65,25 +74,16 @@ impl<'a> SparseView<'a> {
     /// When the lengths differ, indices do not strictly increase, or a value is not finite.
     pub fn try_new(indices: &'a [u32], values: &'a [f64]) -> Result<Self, SparseError> {
         if indices.len() != values.len() {
-            return Err(SparseError::Length {
-                indices: indices.len(),
-                values: values.len(),
-            });
+            return Err(SparseError::Length { indices: indices.len(), values: values.len() });
         }
         if let Some(pair) = indices.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return Err(SparseError::Order {
-                previous: pair[0],
-                index: pair[1],
-            });
+            return Err(SparseError::Order { previous: pair[0], index: pair[1] });
         }
         if let Some(&index) = indices.last().filter(|index| **index > BIAS_FEATURE) {
             return Err(SparseError::Index { index });
         }
-        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            return Err(SparseError::Value {
-                index: indices[at],
-                value: values[at],
-            });
+        if let Some(at) = values.iter().position(|value| !is_valid(*value)) {
+            return Err(SparseError::Value { index: indices[at], value: values[at] });
         }
         Ok(Self { indices, values })
     }
@@ -91,10 +91,7 @@ impl<'a> SparseView<'a> {
     /// Wraps slices that the stream has checked already.
     #[inline]
     pub(crate) fn trusted(indices: &'a [u32], values: &'a [f64]) -> Self {
-        debug_assert!(
-            Self::try_new(indices, values).is_ok(),
-            "the stream hands out checked examples"
-        );
+        debug_assert!(Self::try_new(indices, values).is_ok(), "the stream hands out checked examples");
         Self { indices, values }
     }
 
@@ -145,10 +142,11 @@ pub struct Example<'a> {
     pub label: f64,
 }
 
-/// Whether a margin is a mistake for a label: at exactly 0 it is, whatever the label.
+/// Whether a margin is a mistake for a label: at exactly 0 it is, whatever the label, and so is no number at all.
 #[inline]
 pub fn is_mistake(label: f64, margin: f64) -> bool {
-    label * margin <= 0.0
+    let product = label * margin;
+    product <= 0.0 || product.is_nan()
 }
 
 /// The label that a margin predicts; +1 at exactly 0.
@@ -166,38 +164,19 @@ mod tests {
         assert!(SparseView::try_new(&[0, 3], &[1.0, -2.0]).is_ok());
         assert!(SparseView::try_new(&[], &[]).is_ok());
         for (indices, values, message) in [
-            (
-                &[0u32, 1][..],
-                &[1.0][..],
-                "2 indices and 1 values; there must be as many of each",
-            ),
-            (
-                &[3, 3],
-                &[1.0, 1.0],
-                "feature index 3 after 3; indices must increase",
-            ),
-            (
-                &[u32::MAX],
-                &[1.0],
-                "feature index 4294967295; the largest is 4294967294",
-            ),
-            (
-                &[1],
-                &[f64::NAN],
-                "feature 1 has the value NaN; values must be finite",
-            ),
+            (&[0u32, 1][..], &[1.0][..], "2 indices and 1 values; there must be as many of each"),
+            (&[3, 3], &[1.0, 1.0], "feature index 3 after 3; indices must increase"),
+            (&[u32::MAX], &[1.0], "feature index 4294967295; the largest is 4294967294"),
+            (&[1], &[f64::NAN], "feature 1 has the value NaN; values must be finite and at most 1e150"),
         ] {
-            assert_eq!(
-                SparseView::try_new(indices, values).unwrap_err().to_string(),
-                message
-            );
+            assert_eq!(SparseView::try_new(indices, values).unwrap_err().to_string(), message);
         }
     }
 
     #[test]
     fn zero_margin_is_a_mistake_and_predicts_plus() {
         assert!(is_mistake(1.0, 0.0) && is_mistake(-1.0, 0.0));
-        assert!(is_mistake(1.0, -0.1) && !is_mistake(-1.0, -0.1));
+        assert!(is_mistake(1.0, -0.1) && !is_mistake(-1.0, -0.1) && is_mistake(1.0, f64::NAN));
         assert!((predicted_label(0.0) - 1.0).abs() < f64::EPSILON);
     }
 }

@@ -1,6 +1,7 @@
 //! The protocol: what every learner can do.
 
 use crate::example::{Example, SparseView, TaskId};
+use crate::stream::Batch;
 
 /// Gives margins.
 pub trait Predict {
@@ -28,6 +29,14 @@ pub trait LearnOne: Predict {
         let margin = self.margin(example.task, example.features);
         let updated = self.update(example, margin);
         Outcome { margin, updated }
+    }
+
+    /// Learns a batch in order, an outcome an example; as [`Self::learn`] one by one, with the same bits.
+    ///
+    /// A learner larger than the cache fetches what the next examples need while it learns this one.
+    fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
+        outcomes.clear();
+        outcomes.extend(batch.examples().map(|example| self.learn(example)));
     }
 }
 

@@ -41,6 +41,8 @@ pub mod config;
 pub mod model;
 pub mod snapshot;
 
+pub mod checks;
+
 pub mod error;
 
 mod block;
@@ -57,3 +59,8 @@ pub use model::Model;
 pub use nearest::nearest_names;
 pub use stream::{Stream, StreamError};
 pub use tasks::Tasks;
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -40,23 +40,14 @@ impl Model {
     pub fn new(config: &RunConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let tasks = config.declared_tasks()?;
-        let learner = config
-            .learner
-            .build(&tasks)
-            .map_err(|error| error.within("learner"))?;
+        let learner = config.learner.build(&tasks).map_err(|error| error.within("learner"))?;
         let config = ModelConfig {
             features: config.features,
             preprocess: config.stream.preprocess(),
             simultaneous: config.stream.simultaneous,
             learner: config.learner.clone(),
         };
-        Ok(Self {
-            config,
-            tasks,
-            learner,
-            metrics: Metrics::default(),
-            rounds: 0,
-        })
+        Ok(Self { config, tasks, learner, metrics: Metrics::default(), rounds: 0 })
     }
 
     /// What the model remembers of its config.

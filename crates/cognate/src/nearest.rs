@@ -29,13 +29,7 @@ mod tests {
 
     #[test]
     fn the_nearest_name_comes_first() {
-        assert_eq!(
-            nearest_names("coupeld", ["pooled", "coupled", "graph"])[0],
-            "coupled"
-        );
-        assert_eq!(
-            (edit_distance("", "abc"), edit_distance("kitten", "sitting")),
-            (3, 3)
-        );
+        assert_eq!(nearest_names("coupeld", ["pooled", "coupled", "graph"])[0], "coupled");
+        assert_eq!((edit_distance("", "abc"), edit_distance("kitten", "sitting")), (3, 3));
     }
 }

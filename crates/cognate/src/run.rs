@@ -71,11 +71,7 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self {
-            passes: 1,
-            threads: NonZeroUsize::MIN,
-            inputs: Vec::new(),
-        }
+        Self { passes: 1, threads: NonZeroUsize::MIN, inputs: Vec::new() }
     }
 }
 
@@ -83,7 +79,22 @@ impl Default for RunOptions {
 ///
 /// # Errors
 /// Those of the stream. The model has learnt, and counted, everything before.
+///
+/// # Panics
+/// When the stream was not made for the tasks that the model knows; see [`crate::stream::Memory::numbered_as`].
 pub fn learn(
+    model: &mut Model,
+    stream: &mut dyn Stream,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<Progress, StreamError> {
+    let learnt = learn_stream(model, stream, options, observer);
+    // Tasks of a round that did not come to its end were named, but not met.
+    model.tasks.keep_first(model.learner.as_inspect().tasks());
+    learnt
+}
+
+fn learn_stream(
     model: &mut Model,
     stream: &mut dyn Stream,
     options: &RunOptions,
@@ -91,32 +102,33 @@ pub fn learn(
 ) -> Result<Progress, StreamError> {
     let mut progress = Progress::default();
     let mut grouper = model.config.simultaneous.then(|| {
-        let size = model
-            .tasks
-            .limit()
-            .or((model.rounds > 0).then_some(model.tasks.len()));
+        let size = model.tasks.limit().or((model.rounds > 0).then_some(model.tasks.len()));
         Grouper::new(size, options.inputs.clone())
     });
-    let mut failed = None;
+    let (mut failed, mut stopped) = (None, false);
+    let mut outcomes = Vec::new();
     for_each_batch(stream, options.passes, options.threads, |batch| {
-        progress = Progress {
-            position: batch.position(),
-            skipped: progress.skipped + batch.skipped(),
-        };
+        progress = Progress { position: batch.position(), skipped: progress.skipped + batch.skipped() };
         for name in batch.new_tasks() {
-            // The stream has checked the limit.
-            let _ = model.tasks.meet(name);
+            let next = TaskId(model.tasks.len() as u32);
+            assert!(
+                model.tasks.meet(name) == Ok(next),
+                "the stream numbers its tasks from those that the model knows; task {name:?} is another's number"
+            );
         }
-        if let Err(error) = learn_batch(model, batch, grouper.as_mut(), observer) {
+        if let Err(error) = learn_batch(model, batch, grouper.as_mut(), &mut outcomes, observer) {
             failed = Some(error);
             return ControlFlow::Break(());
         }
-        observer.batch_done(progress, &model.tasks, &model.metrics)
+        let flow = observer.batch_done(progress, &model.tasks, &model.metrics);
+        stopped = flow.is_break();
+        flow
     })?;
     if let Some(error) = failed {
         return Err(error);
     }
-    if let Some(grouper) = &mut grouper {
+    // Whoever stops a run may do so in the midst of a round, which is then left out.
+    if let Some(grouper) = grouper.as_mut().filter(|_| !stopped) {
         let tasks = model.tasks.clone();
         grouper.finish(&tasks, &mut |round| learn_round(model, round, observer))?;
     }
@@ -127,34 +139,28 @@ fn learn_batch(
     model: &mut Model,
     batch: &Batch,
     grouper: Option<&mut Grouper>,
+    outcomes: &mut Vec<Outcome>,
     observer: &mut dyn Observer,
 ) -> Result<(), StreamError> {
     match grouper {
         None => {
-            let learner = model.learner.as_learn_one();
-            for example in batch.examples() {
+            model.learner.as_learn_one().learn_batch(batch, outcomes);
+            batch.examples().for_each(|example| model.metrics.prefetch(example.task));
+            for (example, outcome) in batch.examples().zip(outcomes) {
                 model.rounds += 1;
-                let outcome = learner.learn(example);
-                report(
-                    example,
-                    outcome,
-                    model.rounds,
-                    &mut model.metrics,
-                    &model.tasks,
-                    observer,
-                );
+                report(example, *outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
             }
         }
         Some(grouper) => {
             for (at, example) in batch.examples().enumerate() {
                 let tasks = std::mem::take(&mut model.tasks);
                 let origin = (batch.file, batch.line(at));
-                let mut whole = None;
-                let pushed = grouper.push(example, origin, &tasks, &mut |round| whole = Some(round.clone()));
+                let mut whole = Vec::new();
+                let pushed = grouper.push(example, origin, &tasks, &mut |round| whole.push(round.clone()));
                 model.tasks = tasks;
                 pushed?;
-                if let Some(round) = whole {
-                    learn_round(model, &round, observer);
+                for round in &whole {
+                    learn_round(model, round, observer);
                 }
             }
         }
@@ -168,27 +174,15 @@ fn learn_round(model: &mut Model, round: &Round, observer: &mut dyn Observer) {
     let learner = model.learner.as_learn_one();
     let outcomes = learn_together(learner, round);
     for (example, outcome) in round.examples().zip(outcomes) {
-        report(
-            example,
-            outcome,
-            model.rounds,
-            &mut model.metrics,
-            &model.tasks,
-            observer,
-        );
+        report(example, outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
     }
 }
 
 /// A simultaneous round for a learner that learns from one task at a time.
 fn learn_together(learner: &mut dyn LearnOne, round: &Round) -> Vec<Outcome> {
     let margin = |example: Example<'_>| learner.margin(example.task, example.features);
-    let mut outcomes: Vec<Outcome> = round
-        .examples()
-        .map(|example| Outcome {
-            margin: margin(example),
-            updated: false,
-        })
-        .collect();
+    let mut outcomes: Vec<Outcome> =
+        round.examples().map(|example| Outcome { margin: margin(example), updated: false }).collect();
     let mut order: Vec<usize> = (0..round.len()).collect();
     order.sort_by_key(|at| round.example(*at).task);
     for at in order {
@@ -211,15 +205,7 @@ fn report(
     metrics.count(task, label, margin, updated, true);
     let mistake = is_mistake(label, margin);
     observer.observe(
-        &RoundReport {
-            round,
-            task,
-            label,
-            margin,
-            mistake,
-            updated,
-            queried: true,
-        },
+        &RoundReport { round, task, label, margin, mistake, updated, queried: true },
         tasks,
         metrics,
     );

@@ -15,7 +15,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,38 +81,23 @@ impl Model {
             return Err(SnapshotError::Foreign);
         }
         if bytes.len() < PREAMBLE {
-            return Err(SnapshotError::Truncated {
-                found: bytes.len() as u64,
-                expected: PREAMBLE as u64,
-            });
+            return Err(SnapshotError::Truncated { found: bytes.len() as u64, expected: PREAMBLE as u64 });
         }
         let version = u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes"));
         if version > FORMAT_VERSION || version == 0 {
-            return Err(SnapshotError::Version {
-                found: version,
-                known: FORMAT_VERSION,
-            });
+            return Err(SnapshotError::Version { found: version, known: FORMAT_VERSION });
         }
-        let mut sections = Sections {
-            bytes,
-            at: 12,
-            covered: 0,
-        };
+        let mut sections = Sections { bytes, at: 12, covered: 0 };
         let header = sections.next("header")?;
         let learner = sections.next("learner")?;
         let metrics = sections.next("counts")?;
         if sections.at < bytes.len() {
-            return Err(SnapshotError::Trailing {
-                extra: (bytes.len() - sections.at) as u64,
-            });
+            return Err(SnapshotError::Trailing { extra: (bytes.len() - sections.at) as u64 });
         }
         let header: Header = serde_json::from_slice(header)
             .map_err(|error| SnapshotError::Inconsistent(format!("header: {error}")))?;
         if header.min_reader > FORMAT_VERSION {
-            return Err(SnapshotError::Version {
-                found: header.min_reader,
-                known: FORMAT_VERSION,
-            });
+            return Err(SnapshotError::Version { found: header.min_reader, known: FORMAT_VERSION });
         }
         Self::assemble(header, learner, metrics)
     }
@@ -120,30 +105,21 @@ impl Model {
     fn assemble(header: Header, learner_state: &[u8], metrics: &[u8]) -> Result<Self, SnapshotError> {
         let inconsistent = |message: String| SnapshotError::Inconsistent(message);
         if header.learner != header.config.learner.id() {
-            return Err(inconsistent(format!(
-                "learner {:?} with another's config",
-                header.learner
-            )));
+            return Err(inconsistent(format!("learner {:?} with another's config", header.learner)));
         }
         let mut tasks = Tasks::named(header.tasks.iter().map(String::as_str))
             .map_err(|name| inconsistent(format!("task {name:?} is empty or listed twice")))?;
         tasks.set_limit(match header.declared_tasks {
             None => None,
-            Some(limit) if limit >= tasks.len() as u64 && limit <= u64::from(u32::MAX) => {
+            Some(limit) if limit >= tasks.len() as u64 && u32::try_from(limit).is_ok() => {
                 Some(limit as usize)
             }
             Some(limit) => {
-                return Err(inconsistent(format!(
-                    "{limit} tasks are declared, {} named",
-                    tasks.len()
-                )));
+                return Err(inconsistent(format!("{limit} tasks are declared, {} named", tasks.len())));
             }
         });
-        let mut learner = header
-            .config
-            .learner
-            .build(&tasks)
-            .map_err(|error| inconsistent(error.to_string()))?;
+        let mut learner =
+            header.config.learner.build(&tasks).map_err(|error| inconsistent(error.to_string()))?;
         learner.restore(learner_state)?;
         if learner.as_inspect().tasks() != tasks.count() {
             return Err(inconsistent("the learner has another number of tasks".to_owned()));
@@ -151,13 +127,7 @@ impl Model {
         let metrics =
             rmp_serde::from_slice(metrics).map_err(|error| inconsistent(format!("counts: {error}")))?;
         let metrics = Metrics::restore(tasks.len(), &metrics)?;
-        Ok(Self {
-            config: header.config,
-            tasks,
-            learner,
-            metrics,
-            rounds: header.rounds,
-        })
+        Ok(Self { config: header.config, tasks, learner, metrics, rounds: header.rounds })
     }
 
     /// Writes the model so that the file is, at every moment, the old one or the new one, whole.
@@ -166,6 +136,17 @@ impl Model {
     /// When the folder or the disk refuses; the old file is then untouched.
     pub fn save(&self, path: &Path) -> Result<(), SnapshotError> {
         write_atomically(path, &self.to_bytes())
+    }
+
+    /// Whether a model could be written there, tried with an empty temporary file.
+    ///
+    /// # Errors
+    /// When the folder is missing or refuses, or something other than a file is in the way.
+    pub fn check_target(path: &Path) -> Result<(), SnapshotError> {
+        let (_, temporary) = target_and_temporary(path)?;
+        File::create(&temporary)
+            .and_then(|_| fs::remove_file(&temporary))
+            .map_err(|source| io_error(path, "cannot write the model", source))
     }
 
     /// Reads a model file.
@@ -210,11 +191,7 @@ impl<'a> Sections<'a> {
         let expected = u32::from_le_bytes(self.bytes[end..stop].try_into().expect("four bytes"));
         let checksum = crc32fast::hash(&self.bytes[self.covered..end]);
         if checksum != expected {
-            return Err(SnapshotError::Damaged {
-                part,
-                found: checksum,
-                expected,
-            });
+            return Err(SnapshotError::Damaged { part, found: checksum, expected });
         }
         (self.at, self.covered) = (stop, stop);
         Ok(&self.bytes[start..end])
@@ -222,40 +199,38 @@ impl<'a> Sections<'a> {
 }
 
 fn io_error(path: &Path, action: &'static str, source: io::Error) -> SnapshotError {
-    SnapshotError::Io {
-        path: path.to_owned(),
-        action,
-        source,
-    }
+    SnapshotError::Io { path: path.to_owned(), action, source }
+}
+
+/// The file behind the path, and the temporary one beside it.
+fn target_and_temporary(path: &Path) -> Result<(PathBuf, PathBuf), SnapshotError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let name = target.file_name().filter(|_| !fs::metadata(&target).is_ok_and(|meta| !meta.is_file()));
+    let Some(name) = name else {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+        return Err(io_error(path, "cannot write the model", source));
+    };
+    let temporary = target.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
+    Ok((target, temporary))
 }
 
 /// Temporary file, sync, rename, sync of the folder.
 fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SnapshotError> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&target).is_ok_and(|meta| !meta.is_file()) {
-        let source = io::Error::new(io::ErrorKind::InvalidInput, "it exists and is not a regular file");
-        return Err(io_error(path, "cannot write the model", source));
-    }
-    let folder = target
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let (target, temporary) = target_and_temporary(path)?;
     let written = write_and_sync(&temporary, bytes)
         .map_err(|source| io_error(path, "cannot write the model", source))
         .and_then(|()| {
-            fs::rename(&temporary, &target)
-                .map_err(|source| io_error(path, "cannot rename the model into place", source))
+            let renamed = fs::rename(&temporary, &target);
+            renamed.map_err(|source| io_error(path, "cannot rename the model into place", source))
         });
     if written.is_err() {
         // What is left of the attempt is of no use to anyone; the error to tell is the one above.
         let _ = fs::remove_file(&temporary);
         return written;
     }
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|source| io_error(path, "cannot sync the folder", source))
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|source| io_error(path, "cannot sync the folder", source))
 }
 
 fn write_and_sync(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -5,7 +5,6 @@ use hashbrown::HashMap;
 
 use crate::example::TaskId;
 use crate::linalg::IndexMap;
-use crate::linalg::index_map::Cell;
 
 /// Names and numbers of tasks, declared or met on the way.
 ///
@@ -17,6 +16,7 @@ pub struct Tasks {
     text: String,
     /// Where each name ends.
     ends: Vec<usize>,
+    /// Number to id + 1.
     by_number: IndexMap<u32>,
     by_name: HashMap<Box<str>, u32, FixedState>,
     limit: Option<usize>,
@@ -37,10 +37,7 @@ impl Tasks {
 
     /// Exactly `count` tasks, named as they are met.
     pub fn counted(count: usize) -> Self {
-        Self {
-            limit: Some(count),
-            ..Self::default()
-        }
+        Self { limit: Some(count), ..Self::default() }
     }
 
     /// Exactly `count` tasks with the names `1`, `2`, ….
@@ -89,11 +86,7 @@ impl Tasks {
     /// Name of a task; empty if it has none yet.
     pub fn name(&self, task: TaskId) -> &str {
         let at = task.index();
-        let start = if at == 0 {
-            0
-        } else {
-            self.ends.get(at - 1).copied().unwrap_or(self.text.len())
-        };
+        let start = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or(self.text.len()) };
         let end = self.ends.get(at).copied().unwrap_or(self.text.len());
         &self.text[start..end]
     }
@@ -105,11 +98,10 @@ impl Tasks {
 
     /// The task of a name.
     pub fn find(&self, name: &str) -> Option<TaskId> {
-        let id = match plain_number(name) {
-            Some(number) => self.by_number.get(number),
-            None => self.by_name.get(name).copied().unwrap_or(u32::ABSENT),
-        };
-        (id != u32::ABSENT).then_some(TaskId(id))
+        match plain_number(name) {
+            Some(number) => self.by_number.get(number).checked_sub(1).map(TaskId),
+            None => self.by_name.get(name).copied().map(TaskId),
+        }
     }
 
     /// The task of a name, which may be new.
@@ -129,15 +121,10 @@ impl Tasks {
     /// As [`Self::meet`].
     #[inline]
     pub fn meet_number(&mut self, number: u32) -> Result<TaskId, TaskLimit> {
-        let id = if number == u32::MAX {
-            u32::ABSENT
-        } else {
-            self.by_number.get(number)
-        };
-        if id != u32::ABSENT {
-            Ok(TaskId(id))
-        } else {
-            self.meet(&number.to_string())
+        let known = if number == u32::MAX { None } else { self.by_number.get(number).checked_sub(1) };
+        match known {
+            Some(id) => Ok(TaskId(id)),
+            None => self.meet(&number.to_string()),
         }
     }
 
@@ -145,25 +132,32 @@ impl Tasks {
     pub fn sorted(&self) -> Vec<TaskId> {
         let mut order: Vec<TaskId> = (0..self.len() as u32).map(TaskId).collect();
         order.sort_by_cached_key(|task| {
-            let name = self.name(*task);
-            (plain_number(name).is_none(), plain_number(name), name.to_owned())
+            let number = plain_number(self.name(*task));
+            (number.is_none(), number, if number.is_none() { self.name(*task) } else { "" })
         });
         order
     }
 
     /// Bytes held.
     pub fn heap_bytes(&self) -> usize {
-        let names: usize = self
-            .by_name
-            .keys()
-            .map(|name| name.len() + size_of::<(Box<str>, u32)>())
-            .sum();
+        let names: usize = self.by_name.keys().map(|name| name.len() + size_of::<(Box<str>, u32)>()).sum();
         self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.by_number.heap_bytes() + names
     }
 
     /// Sets how many tasks there may be, if that is limited.
     pub(crate) fn set_limit(&mut self, limit: Option<usize>) {
         self.limit = limit;
+    }
+
+    /// Forgets all names but the first ones.
+    pub(crate) fn keep_first(&mut self, count: usize) {
+        if count < self.len() {
+            let mut kept = Self { limit: self.limit, ..Self::default() };
+            for name in self.names().take(count) {
+                kept.push(name);
+            }
+            *self = kept;
+        }
     }
 
     /// Gives the remaining declared tasks the names `1`, `2`, ….
@@ -186,7 +180,7 @@ impl Tasks {
     fn push(&mut self, name: &str) -> TaskId {
         let id = self.len() as u32;
         match plain_number(name) {
-            Some(number) => *self.by_number.entry(number) = id,
+            Some(number) => *self.by_number.entry(number) = id + 1,
             None => drop(self.by_name.insert(name.into(), id)),
         }
         self.text.push_str(name);
@@ -199,11 +193,7 @@ impl Tasks {
 fn plain_number(name: &str) -> Option<u32> {
     let digits = name.len() <= 10 && name.bytes().all(|byte| byte.is_ascii_digit());
     let shortest = name == "0" || !name.starts_with('0');
-    let number = if digits && shortest {
-        name.parse().ok()
-    } else {
-        None
-    };
+    let number = if digits && shortest { name.parse().ok() } else { None };
     number.filter(|number| *number != u32::MAX)
 }
 
@@ -244,11 +234,7 @@ mod tests {
         for name in ["b", "10", "9", "a"] {
             tasks.meet(name).unwrap();
         }
-        let names: Vec<_> = tasks
-            .sorted()
-            .into_iter()
-            .map(|task| tasks.name(task).to_owned())
-            .collect();
+        let names: Vec<_> = tasks.sorted().into_iter().map(|task| tasks.name(task).to_owned()).collect();
         assert_eq!(names, ["9", "10", "a", "b"]);
     }
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use super::files::{Folders, Stream};
 use super::measure::{Cost, measure};
 use super::peers::{Peer, Peers, PrefixRun, Reported, run_prefixes};
+use super::presets::Preset;
 
 /// A program and the way it is run over a whole stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,14 +31,8 @@ pub(super) enum Contestant {
 
 impl Contestant {
     /// The order of turns within a round.
-    const TURNS: [Self; 6] = [
-        Self::Ours,
-        Self::Vw,
-        Self::Parse,
-        Self::OursOneThread,
-        Self::VwSgd,
-        Self::VwStart,
-    ];
+    const TURNS: [Self; 6] =
+        [Self::Ours, Self::Vw, Self::Parse, Self::OursOneThread, Self::VwSgd, Self::VwStart];
 
     fn is_vw(self) -> bool {
         matches!(self, Self::Vw | Self::VwSgd | Self::VwStart)
@@ -56,7 +51,10 @@ pub(super) struct Arena<'a> {
 
 impl Arena<'_> {
     /// The command of a contestant on a pair of files with the same examples.
-    pub(super) fn command(&self, who: Contestant, svm: &Path, vw: &Path, bits: u32) -> Vec<OsString> {
+    pub(super) fn command(&self, who: Contestant, svm: &Path, vw: &Path, preset: &Preset) -> Vec<OsString> {
+        let bits = preset.vw_bits;
+        // b = K: a task's own mistakes and everybody's count alike, as in the crossed features of the others.
+        let strength = format!("interaction.coupled.b={}", preset.tasks);
         let ours = |words: &[&str], after: &[&str]| {
             let mut command: Vec<OsString> = vec![self.cognate.clone().into()];
             command.extend(words.iter().map(OsString::from));
@@ -64,14 +62,7 @@ impl Arena<'_> {
             command.extend(after.iter().map(OsString::from));
             command
         };
-        let learn = [
-            "--learner",
-            "perceptron",
-            "--set",
-            "interaction.coupled.b=1",
-            "--quiet",
-            "--json",
-        ];
+        let learn = ["--learner", "perceptron", "--set", &strength, "--quiet", "--json"];
         match who {
             Contestant::Ours => ours(&["learn"], &learn),
             Contestant::OursOneThread => ours(&["learn", "--threads", "1"], &learn),
@@ -84,12 +75,7 @@ impl Arena<'_> {
 
     /// `-q tf` crosses the task with every feature; namespace f itself stays as the shared part.
     pub(super) fn vw(&self, data: &Path, bits: u32, more: &[&str]) -> Vec<OsString> {
-        let mut words = vec![
-            OsString::from("--data"),
-            data.into(),
-            "-b".into(),
-            bits.to_string().into(),
-        ];
+        let mut words = vec![OsString::from("--data"), data.into(), "-b".into(), bits.to_string().into()];
         let usual = ["--loss_function", "logistic", "--binary", "--quiet", "-q", "tf"];
         words.extend(usual.iter().chain(more).map(OsString::from));
         self.peers.command(self.folders, Peer::VowpalWabbit, words)
@@ -125,11 +111,7 @@ impl Series {
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
-    }
+    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
 }
 
 /// What was measured on one stream.
@@ -151,11 +133,7 @@ impl<'a> Contest<'a> {
         let mut series: Vec<Series> = Contestant::TURNS
             .into_iter()
             .filter(can_run)
-            .map(|who| Series {
-                who,
-                runs: Vec::new(),
-                error: None,
-            })
+            .map(|who| Series { who, runs: Vec::new(), error: None })
             .collect();
         for round in 1..=rounds {
             eprintln!("{}: round {round} of {rounds}", stream.preset.name);
@@ -167,12 +145,7 @@ impl<'a> Contest<'a> {
         }
         let vw_start = take_off_start(&mut series);
         let prefixes = run_prefixes(arena.folders, arena.peers, stream)?;
-        Ok(Self {
-            stream,
-            series,
-            vw_start,
-            prefixes,
-        })
+        Ok(Self { stream, series, vw_start, prefixes })
     }
 
     /// The series of a contestant, if it ran.
@@ -183,29 +156,18 @@ impl<'a> Contest<'a> {
 
 /// One run of one contestant. Reading fewer examples than there are is an error, not a fast run.
 fn turn(arena: &Arena, who: Contestant, stream: &Stream) -> Result<(Cost, Reported)> {
-    let command = arena.command(who, &stream.svm, &stream.vw, stream.preset.vw_bits);
+    let command = arena.command(who, &stream.svm, &stream.vw, stream.preset);
     let (cost, printed) = measure(arena.folders, &command)?;
     let reported = read(who, &printed).with_context(|| format!("{who:?} printed {printed:.200}"))?;
-    let expected = if who == Contestant::VwStart {
-        0
-    } else {
-        stream.rows
-    };
-    ensure!(
-        reported.examples == expected,
-        "{who:?} read {} of {expected} examples",
-        reported.examples
-    );
+    let expected = if who == Contestant::VwStart { 0 } else { stream.rows };
+    ensure!(reported.examples == expected, "{who:?} read {} of {expected} examples", reported.examples);
     Ok((cost, reported))
 }
 
 /// What a contestant says of its run.
 fn read(who: Contestant, printed: &str) -> Result<Reported> {
     if who == Contestant::Parse {
-        return Ok(Reported {
-            examples: printed.trim().parse()?,
-            error: None,
-        });
+        return Ok(Reported { examples: printed.trim().parse()?, error: None });
     }
     Reported::from_json(&serde_json::from_str(printed)?)
 }
@@ -214,16 +176,9 @@ fn read(who: Contestant, printed: &str) -> Result<Reported> {
 fn take_off_start(series: &mut Vec<Series>) -> Option<Cost> {
     let at = series.iter().position(|one| one.who == Contestant::VwStart)?;
     let starts = series.remove(at);
-    let start = Cost {
-        cpu: starts.min(|c| c.cpu),
-        wall: starts.min(|c| c.wall),
-        peak: starts.min(|c| c.peak),
-    };
-    for run in series
-        .iter_mut()
-        .filter(|one| one.who.is_vw())
-        .flat_map(|one| &mut one.runs)
-    {
+    let start =
+        Cost { cpu: starts.min(|c| c.cpu), wall: starts.min(|c| c.wall), peak: starts.min(|c| c.peak) };
+    for run in series.iter_mut().filter(|one| one.who.is_vw()).flat_map(|one| &mut one.runs) {
         run.cpu -= start.cpu;
         run.wall -= start.wall;
         run.peak -= start.peak;
@@ -237,23 +192,11 @@ mod tests {
 
     #[test]
     fn start_is_taken_off_vw_only() {
-        let cost = |cpu| Cost {
-            cpu,
-            wall: cpu,
-            peak: cpu,
-        };
+        let cost = |cpu| Cost { cpu, wall: cpu, peak: cpu };
         let mut series: Vec<Series> = [Contestant::Ours, Contestant::Vw, Contestant::VwStart]
             .into_iter()
-            .zip([
-                [cost(1.0), cost(3.0)],
-                [cost(8.0), cost(9.0)],
-                [cost(0.5), cost(0.25)],
-            ])
-            .map(|(who, runs)| Series {
-                who,
-                runs: runs.to_vec(),
-                error: None,
-            })
+            .zip([[cost(1.0), cost(3.0)], [cost(8.0), cost(9.0)], [cost(0.5), cost(0.25)]])
+            .map(|(who, runs)| Series { who, runs: runs.to_vec(), error: None })
             .collect();
         assert_eq!(take_off_start(&mut series), Some(cost(0.25)));
         assert_eq!(series.len(), 2);

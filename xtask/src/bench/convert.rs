@@ -48,10 +48,7 @@ fn split(line: &[u8]) -> Result<(&[u8], &[u8], &[u8])> {
         bail!("expected a label, qid: and features, separated by single blanks");
     };
     if ![&b"+1"[..], b"1", b"-1"].contains(&label) {
-        bail!(
-            "expected a label +1 or -1, found {:?}",
-            String::from_utf8_lossy(label)
-        );
+        bail!("expected a label +1 or -1, found {:?}", String::from_utf8_lossy(label));
     }
     let Some(task) = task.strip_prefix(b"qid:") else {
         bail!("expected qid:, found {:?}", String::from_utf8_lossy(task));
@@ -68,10 +65,7 @@ mod tests {
         let mut out = Vec::new();
         let lines = "+1 qid:7 3:0.1234 9:-1.0000\n-1 qid:12 1:0.5000";
         assert_eq!(to_vw(&mut lines.as_bytes(), &mut out).unwrap(), 2);
-        assert_eq!(
-            String::from_utf8(out).unwrap(),
-            "1 |t u7 |f 3:0.1234 9:-1.0000\n-1 |t u12 |f 1:0.5000\n"
-        );
+        assert_eq!(String::from_utf8(out).unwrap(), "1 |t u7 |f 3:0.1234 9:-1.0000\n-1 |t u12 |f 1:0.5000\n");
     }
 
     #[test]

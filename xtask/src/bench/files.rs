@@ -28,18 +28,12 @@ pub(super) struct Folders {
 impl Folders {
     /// The folders of this workspace; makes the benchmark's own.
     pub(super) fn open() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .context("xtask is in the workspace")?;
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
         let target = root.join(target);
         let bench = target.join("bench");
         fs::create_dir_all(&bench).with_context(|| bench.display().to_string())?;
-        Ok(Self {
-            root: root.to_path_buf(),
-            target,
-            bench,
-        })
+        Ok(Self { root: root.to_path_buf(), target, bench })
     }
 
     /// A Python script that lies beside this file.
@@ -92,12 +86,7 @@ impl Stream {
         // Counting also brings both files into the page cache, so that no contestant pays for the disk.
         let rows = count(&svm)?;
         let bytes = svm.metadata()?.len();
-        ensure!(
-            count(&vw)? == rows,
-            "{}: not as many examples as {}",
-            vw.display(),
-            svm.display()
-        );
+        ensure!(count(&vw)? == rows, "{}: not as many examples as {}", vw.display(), svm.display());
         let [svm_prefix, vw_prefix] = [&svm, &vw].map(|path| {
             let extension = path.extension().unwrap_or_default().to_string_lossy();
             path.with_extension(format!("prefix.{extension}"))
@@ -106,24 +95,13 @@ impl Stream {
             whole(prefix, |out| convert::head(&mut reader(source)?, out, PREFIX))?;
         }
         let prefix_rows = rows.min(PREFIX);
-        Ok(Self {
-            preset,
-            rows,
-            bytes,
-            svm,
-            vw,
-            svm_prefix,
-            vw_prefix,
-            prefix_rows,
-        })
+        Ok(Self { preset, rows, bytes, svm, vw, svm_prefix, vw_prefix, prefix_rows })
     }
 }
 
 /// The generated stream, from an earlier run if it is there.
 fn generated(folders: &Folders, preset: &Preset, rows: u64) -> Result<PathBuf> {
-    let path = folders
-        .bench
-        .join(format!("{}-{rows}-v{}.svm", preset.name, streams::GENERATION));
+    let path = folders.bench.join(format!("{}-{rows}-v{}.svm", preset.name, streams::GENERATION));
     if !path.exists() {
         eprintln!("{}: generating {rows} examples", preset.name);
         let summary = whole(&path, |out| Ok(streams::write(preset, rows, out)?))?;

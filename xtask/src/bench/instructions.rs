@@ -23,11 +23,8 @@ pub(super) struct Counts {
 
 /// Whether valgrind can be run.
 pub(super) fn available() -> bool {
-    let version = Command::new("valgrind")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let version =
+        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     version.is_ok_and(|status| status.success())
 }
 
@@ -35,12 +32,8 @@ pub(super) fn available() -> bool {
 pub(super) fn count(arena: &Arena, stream: &Stream) -> Result<Counts> {
     let name = stream.preset.name;
     let counted = |who: Contestant| {
-        eprintln!(
-            "{name}: counting instructions of {who:?} on {} examples",
-            stream.prefix_rows
-        );
-        let bits = stream.preset.vw_bits;
-        let command = arena.command(who, &stream.svm_prefix, &stream.vw_prefix, bits);
+        eprintln!("{name}: counting instructions of {who:?} on {} examples", stream.prefix_rows);
+        let command = arena.command(who, &stream.svm_prefix, &stream.vw_prefix, stream.preset);
         callgrind(arena, &format!("{name}-{who:?}"), &command)
     };
     let vw = if arena.peers.has(Peer::VowpalWabbit) {

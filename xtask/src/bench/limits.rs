@@ -19,8 +19,7 @@ pub(super) struct Ratio {
 impl Ratio {
     /// Whether the limit is kept; `None` without a limit. What could not be measured is not kept.
     pub(super) fn kept(&self) -> Option<bool> {
-        self.limit
-            .map(|limit| self.of_minima.is_some_and(|ratio| ratio <= limit))
+        self.limit.map(|limit| self.of_minima.is_some_and(|ratio| ratio <= limit))
     }
 }
 
@@ -35,20 +34,8 @@ struct Rule {
 }
 
 const RULES: [Rule; 5] = [
-    Rule {
-        what: "CPU, ours / VW",
-        figure: |c| c.cpu,
-        against: Contestant::Vw,
-        limited: "ABC",
-        limit: 0.35,
-    },
-    Rule {
-        what: "wall, ours / VW",
-        figure: |c| c.wall,
-        against: Contestant::Vw,
-        limited: "ABC",
-        limit: 0.5,
-    },
+    Rule { what: "CPU, ours / VW", figure: |c| c.cpu, against: Contestant::Vw, limited: "ABC", limit: 0.35 },
+    Rule { what: "wall, ours / VW", figure: |c| c.wall, against: Contestant::Vw, limited: "ABC", limit: 0.5 },
     Rule {
         what: "CPU, ours / parse",
         figure: |c| c.cpu,
@@ -99,13 +86,7 @@ mod tests {
     use super::*;
 
     fn ratio(of_minima: Option<f64>, limit: Option<f64>) -> Ratio {
-        Ratio {
-            stream: 'A',
-            what: "CPU",
-            of_minima,
-            paired: None,
-            limit,
-        }
+        Ratio { stream: 'A', what: "CPU", of_minima, paired: None, limit }
     }
 
     #[test]

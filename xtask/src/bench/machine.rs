@@ -25,21 +25,11 @@ pub(super) fn facts(peers: &Peers) -> String {
 
 fn processor() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    let (_, name) = text
-        .lines()
-        .find(|line| line.starts_with("model name"))?
-        .split_once(':')?;
+    let (_, name) = text.lines().find(|line| line.starts_with("model name"))?.split_once(':')?;
     Some(name.trim().to_owned())
 }
 
 fn first_line(command: &mut Command) -> String {
-    let printed = command
-        .output()
-        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    printed
-        .unwrap_or_default()
-        .lines()
-        .next()
-        .unwrap_or("unknown")
-        .to_owned()
+    let printed = command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    printed.unwrap_or_default().lines().next().unwrap_or("unknown").to_owned()
 }

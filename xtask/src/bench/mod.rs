@@ -77,17 +77,10 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         None if options.runs > 0 || options.instructions => build(&folders)?,
         None => PathBuf::new(),
     };
-    let arena = Arena {
-        folders: &folders,
-        cognate,
-        peers: &peers,
-    };
+    let arena = Arena { folders: &folders, cognate, peers: &peers };
     let facts = machine::facts(&peers);
-    let streams: Vec<Stream> = options
-        .preset
-        .iter()
-        .map(|preset| prepare(&folders, preset, options))
-        .collect::<Result<_>>()?;
+    let streams: Vec<Stream> =
+        options.preset.iter().map(|preset| prepare(&folders, preset, options)).collect::<Result<_>>()?;
     let mut kept = true;
     if options.runs > 0 {
         let contests: Vec<Contest> = streams
@@ -96,12 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
             .collect::<Result<_>>()?;
         let ratios: Vec<_> = contests.iter().flat_map(limits::ratios).collect();
         kept = ratios.iter().all(|ratio| ratio.kept() != Some(false));
-        show(
-            &folders,
-            options,
-            "bench",
-            &table::contests(&facts, &contests, &ratios, options.runs),
-        )?;
+        show(&folders, options, "bench", &table::contests(&facts, &contests, &ratios, options.runs))?;
     }
     if options.sweep {
         sweep_sizes(&arena, options, &facts, &streams)?;
@@ -140,10 +128,7 @@ fn sweep_sizes(arena: &Arena, options: &Options, facts: &str, streams: &[Stream]
         let sizes = sweep::run(arena, stream)?;
         let (chosen, used) = (sweep::choice(&sizes), stream.preset.vw_bits);
         if chosen != Some(used) {
-            eprintln!(
-                "{}: the preset has -b {used}, this sweep would take {chosen:?}",
-                stream.preset.name
-            );
+            eprintln!("{}: the preset has -b {used}, this sweep would take {chosen:?}", stream.preset.name);
         }
         sweeps.push((stream, sizes));
     }
@@ -159,12 +144,7 @@ fn count_instructions(arena: &Arena, options: &Options, facts: &str, streams: &[
     for stream in streams {
         counts.push((stream, instructions::count(arena, stream)?));
     }
-    show(
-        arena.folders,
-        options,
-        "instructions",
-        &table::instructions(facts, &counts),
-    )
+    show(arena.folders, options, "instructions", &table::instructions(facts, &counts))
 }
 
 /// Prints a section and, if asked, puts it into the page.

@@ -18,10 +18,7 @@ pub(super) fn publish(page: &Path, name: &str, content: &str) -> Result<()> {
 fn replaced(text: &str, name: &str, content: &str) -> Option<String> {
     let (before, rest) = text.split_once(&format!("<!-- {name}:begin -->"))?;
     let (_, after) = rest.split_once(&format!("<!-- {name}:end -->"))?;
-    Some(format!(
-        "{before}<!-- {name}:begin -->\n{}\n<!-- {name}:end -->{after}",
-        content.trim_end()
-    ))
+    Some(format!("{before}<!-- {name}:begin -->\n{}\n<!-- {name}:end -->{after}", content.trim_end()))
 }
 
 #[cfg(test)]

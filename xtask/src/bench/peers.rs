@@ -57,9 +57,7 @@ impl Peer {
 
     /// The version that is installed, as pinned.
     pub(super) fn version(self) -> &'static str {
-        pin(self.packages()[0])
-            .split_once("==")
-            .map_or("", |(_, version)| version)
+        pin(self.packages()[0]).split_once("==").map_or("", |(_, version)| version)
     }
 }
 
@@ -82,16 +80,10 @@ impl Peers {
         let python = home.join("bin/python");
         if !python.exists() {
             eprintln!("peers: making a Python environment");
-            let made = run(
-                Command::new("python3").args(["-m", "venv"]).arg(&home),
-                "python3 -m venv failed",
-            );
+            let made = run(Command::new("python3").args(["-m", "venv"]).arg(&home), "python3 -m venv failed");
             if let Err(error) = made {
                 eprintln!("peers: all left out: {error:#}");
-                return Self {
-                    python,
-                    present: Vec::new(),
-                };
+                return Self { python, present: Vec::new() };
             }
         }
         let mut installed = freeze(&python);
@@ -131,35 +123,19 @@ impl Peers {
 }
 
 fn is_installed(peer: Peer, installed: &str) -> bool {
-    peer.packages()
-        .iter()
-        .all(|package| installed.lines().any(|line| line == pin(package)))
+    peer.packages().iter().all(|package| installed.lines().any(|line| line == pin(package)))
 }
 
 /// What is installed, one `name==version` a line.
 fn freeze(python: &Path) -> String {
-    let output = Command::new(python)
-        .args(["-m", "pip", "freeze"])
-        .stderr(Stdio::null())
-        .output();
-    output
-        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-        .unwrap_or_default()
+    let output = Command::new(python).args(["-m", "pip", "freeze"]).stderr(Stdio::null()).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }
 
 fn install(folders: &Folders, python: &Path, peer: Peer) -> Result<()> {
     let mut command = Command::new(python);
-    command.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--constraint",
-    ]);
-    command
-        .arg(folders.script("peers.txt"))
-        .args(peer.packages().iter().map(|package| pin(package)));
+    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint"]);
+    command.arg(folders.script("peers.txt")).args(peer.packages().iter().map(|package| pin(package)));
     run(&mut command, "pip install failed")
 }
 
@@ -183,10 +159,7 @@ impl Reported {
     /// Reads a JSON summary with `examples` and `error`.
     pub(super) fn from_json(json: &Value) -> Result<Self> {
         let examples = json["examples"].as_u64().context("no examples in the summary")?;
-        Ok(Self {
-            examples,
-            error: Some(json["error"].as_f64().context("no error in the summary")?),
-        })
+        Ok(Self { examples, error: Some(json["error"].as_f64().context("no error in the summary")?) })
     }
 }
 
@@ -203,34 +176,14 @@ pub(super) struct PrefixRun {
 /// Runs scikit-learn and River over the prefix, once each.
 pub(super) fn run_prefixes(folders: &Folders, peers: &Peers, stream: &Stream) -> Result<Vec<PrefixRun>> {
     let mut runs = Vec::new();
-    for peer in [Peer::ScikitLearn, Peer::River]
-        .into_iter()
-        .filter(|&peer| peers.has(peer))
-    {
-        eprintln!(
-            "{}: {} on {} examples",
-            stream.preset.name,
-            peer.name(),
-            stream.prefix_rows
-        );
+    for peer in [Peer::ScikitLearn, Peer::River].into_iter().filter(|&peer| peers.has(peer)) {
+        eprintln!("{}: {} on {} examples", stream.preset.name, peer.name(), stream.prefix_rows);
         let (whole, printed) = measure(folders, &peers.command(folders, peer, [&stream.svm_prefix]))?;
         let json: Value = serde_json::from_str(&printed).with_context(|| format!("{peer:?}: {printed}"))?;
         let reported = Reported::from_json(&json)?;
-        ensure!(
-            reported.examples == stream.prefix_rows,
-            "{peer:?} read {} examples",
-            reported.examples
-        );
-        let seconds = |name: &str| {
-            json[name]
-                .as_f64()
-                .with_context(|| format!("{peer:?}: no {name}"))
-        };
-        let cost = Cost {
-            cpu: seconds("cpu")?,
-            wall: seconds("wall")?,
-            peak: whole.peak,
-        };
+        ensure!(reported.examples == stream.prefix_rows, "{peer:?} read {} examples", reported.examples);
+        let seconds = |name: &str| json[name].as_f64().with_context(|| format!("{peer:?}: no {name}"));
+        let cost = Cost { cpu: seconds("cpu")?, wall: seconds("wall")?, peak: whole.peak };
         runs.push(PrefixRun { peer, reported, cost });
     }
     Ok(runs)
@@ -243,10 +196,7 @@ mod tests {
     #[test]
     fn every_package_is_pinned() {
         for peer in Peer::ALL {
-            assert!(
-                peer.packages().iter().all(|package| !pin(package).is_empty()),
-                "{peer:?}"
-            );
+            assert!(peer.packages().iter().all(|package| !pin(package).is_empty()), "{peer:?}");
             assert!(!peer.version().is_empty());
         }
     }

@@ -30,9 +30,7 @@ pub(super) struct Draws {
 impl Draws {
     /// The generator of row `row` of the stream with this seed.
     pub(super) fn new(seed: u64, row: u64) -> Self {
-        Self {
-            state: hash(hash(seed) ^ row),
-        }
+        Self { state: hash(hash(seed) ^ row) }
     }
 
     fn next(&mut self) -> u64 {
@@ -86,10 +84,7 @@ mod tests {
         let normals: Vec<f64> = (0..count).map(|_| f64::from(draws.normal())).collect();
         let mean = normals.iter().sum::<f64>() / f64::from(count);
         let variance = normals.iter().map(|x| x * x).sum::<f64>() / f64::from(count);
-        assert!(
-            mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05,
-            "{mean} {variance}"
-        );
+        assert!(mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
         let poisson = (0..count).map(|_| draws.poisson((-5.0_f64).exp())).sum::<usize>() as f64;
         assert!((poisson / f64::from(count) - 5.0).abs() < 0.1, "{poisson}");
     }

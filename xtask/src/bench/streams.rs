@@ -80,10 +80,7 @@ struct Features {
 impl Features {
     fn new(preset: &Preset) -> Self {
         let Some(nonzeros) = preset.nonzeros else {
-            return Self {
-                dense: Some(preset.features),
-                ..Self::empty()
-            };
+            return Self { dense: Some(preset.features), ..Self::empty() };
         };
         let cumulative = cumulative(preset.features, preset.feature_skew, 8.0);
         let mut last = 0.0;
@@ -133,11 +130,7 @@ impl Features {
         let count = draws.poisson(self.exp_minus_mean).clamp(1, self.most);
         for _ in 0..count {
             let rank = pick(&self.cumulative, draws.uniform()) as usize;
-            self.row.push(Feature {
-                index: u64::from(self.index_of_rank[rank]),
-                rank,
-                value: 0,
-            });
+            self.row.push(Feature { index: u64::from(self.index_of_rank[rank]), rank, value: 0 });
         }
         self.row.sort_unstable_by_key(|f| f.index);
         self.row.dedup_by_key(|f| f.index);
@@ -146,11 +139,8 @@ impl Features {
 
     /// Gives a sparse row its values: idf times a factor, normalised, four decimals, none zero.
     fn fill_values(&mut self, draws: &mut Draws) {
-        let values: Vec<f32> = self
-            .row
-            .iter()
-            .map(|f| self.idf[f.rank] * (0.5 + draws.uniform() as f32))
-            .collect();
+        let values: Vec<f32> =
+            self.row.iter().map(|f| self.idf[f.rank] * (0.5 + draws.uniform() as f32)).collect();
         let norm = values.iter().map(|v| v * v).sum::<f32>().sqrt();
         for (feature, value) in self.row.iter_mut().zip(values) {
             feature.value = ((value / norm * 10_000.0).round() as i32).max(1);
@@ -159,11 +149,7 @@ impl Features {
 
     /// Signal of a feature: less for rare ones.
     fn signal(&self, feature: &Feature) -> f32 {
-        if self.dense.is_some() {
-            1.0
-        } else {
-            (1.0 / (1.0 + feature.rank as f64 / RARE)) as f32
-        }
+        if self.dense.is_some() { 1.0 } else { (1.0 / (1.0 + feature.rank as f64 / RARE)) as f32 }
     }
 }
 
@@ -201,9 +187,7 @@ fn cumulative(count: u64, skew: f64, shift: f64) -> Vec<f64> {
 
 /// The rank whose share contains `at`.
 fn pick(cumulative: &[f64], at: f64) -> u64 {
-    cumulative
-        .partition_point(|&share| share < at)
-        .min(cumulative.len() - 1) as u64
+    cumulative.partition_point(|&share| share < at).min(cumulative.len() - 1) as u64
 }
 
 /// A random order of 0..count.
@@ -288,13 +272,7 @@ mod tests {
             for line in generated(preset.name, 300).0.lines() {
                 let mut words = line.split(' ');
                 assert!(["+1", "-1"].contains(&words.next().unwrap()));
-                let task: u64 = words
-                    .next()
-                    .unwrap()
-                    .strip_prefix("qid:")
-                    .unwrap()
-                    .parse()
-                    .unwrap();
+                let task: u64 = words.next().unwrap().strip_prefix("qid:").unwrap().parse().unwrap();
                 assert!((1..=preset.tasks).contains(&task));
                 let (mut last, mut square) = (0, 0.0);
                 for word in words {
@@ -305,10 +283,7 @@ mod tests {
                     assert_eq!(value.split_once('.').unwrap().1.len(), 4);
                     square += value.parse::<f64>().unwrap().powi(2);
                 }
-                assert!(
-                    preset.nonzeros.is_none() || (square - 1.0).abs() < 0.01,
-                    "{square}"
-                );
+                assert!(preset.nonzeros.is_none() || (square - 1.0).abs() < 0.01, "{square}");
             }
         }
     }
@@ -322,10 +297,7 @@ mod tests {
             assert!((share(summary.flipped) - FLIPPED).abs() < 0.012, "{summary:?}");
             assert!((share(summary.positives) - 0.5).abs() < 0.1, "{summary:?}");
             let expected = preset.nonzeros.map_or(preset.features as f64, f64::from);
-            assert!(
-                (share(summary.nonzeros) / expected - 1.0).abs() < 0.05,
-                "{summary:?}"
-            );
+            assert!((share(summary.nonzeros) / expected - 1.0).abs() < 0.05, "{summary:?}");
         }
     }
 }

@@ -30,10 +30,7 @@ pub(super) struct Sized {
 pub(super) fn run(arena: &Arena, stream: &Stream) -> Result<Vec<Sized>> {
     let mut sizes: Vec<Sized> = Vec::new();
     for round in 1..=ROUNDS {
-        eprintln!(
-            "{}: sweep of VW's -b, round {round} of {ROUNDS}",
-            stream.preset.name
-        );
+        eprintln!("{}: sweep of VW's -b, round {round} of {ROUNDS}", stream.preset.name);
         for (at, bits) in BITS.into_iter().enumerate() {
             let (cost, printed) = measure(arena.folders, &arena.vw(&stream.vw, bits, &[]))?;
             let reported = Reported::from_json(&serde_json::from_str(&printed)?)?;
@@ -51,10 +48,7 @@ pub(super) fn run(arena: &Arena, stream: &Stream) -> Result<Vec<Sized>> {
 /// The smallest size whose error is within the tolerance of the reference's.
 pub(super) fn choice(sizes: &[Sized]) -> Option<u32> {
     let reference = sizes.iter().find(|size| size.bits == REFERENCE)?.error;
-    sizes
-        .iter()
-        .find(|size| size.error <= reference + TOLERANCE)
-        .map(|size| size.bits)
+    sizes.iter().find(|size| size.error <= reference + TOLERANCE).map(|size| size.bits)
 }
 
 #[cfg(test)]
@@ -63,11 +57,7 @@ mod tests {
 
     #[test]
     fn the_smallest_harmless_size_is_chosen() {
-        let cost = Cost {
-            cpu: 1.0,
-            wall: 1.0,
-            peak: 1.0,
-        };
+        let cost = Cost { cpu: 1.0, wall: 1.0, peak: 1.0 };
         let sizes: Vec<Sized> = [(18, 0.2), (22, 0.181), (23, 0.179), (24, 0.1775), (26, 0.176)]
             .map(|(bits, error)| Sized { bits, cost, error })
             .into();

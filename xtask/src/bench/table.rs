@@ -12,18 +12,12 @@ use super::sweep::Sized;
 /// The streams, what everyone cost on them, the ratios, and notes.
 pub(super) fn contests(facts: &str, contests: &[Contest], ratios: &[Ratio], rounds: usize) -> String {
     let mut text = format!("{facts}. Minimum (median) of {rounds} rounds.\n\n");
-    text += &table(
-        "stream|what|examples|tasks|features|MB",
-        contests.iter().map(|c| stream_row(c.stream)),
-    );
+    text += &table("stream|what|examples|tasks|features|MB", contests.iter().map(|c| stream_row(c.stream)));
     text += "\n";
     let header = "stream|program|CPU s|wall s|peak MB|examples/CPU s|error %";
     text += &table(header, contests.iter().flat_map(program_rows));
     text += "\n";
-    text += &table(
-        "stream|ratio|of minima|median of rounds|limit|",
-        ratios.iter().map(ratio_row),
-    );
+    text += &table("stream|ratio|of minima|median of rounds|limit|", ratios.iter().map(ratio_row));
     text += "\n";
     if let Some(start) = contests.iter().find_map(|contest| contest.vw_start) {
         let _ = writeln!(
@@ -51,10 +45,7 @@ fn stream_row(stream: &Stream) -> Vec<String> {
 }
 
 fn program_rows(contest: &Contest<'_>) -> Vec<Vec<String>> {
-    let measured = contest
-        .series
-        .iter()
-        .map(|series| series_row(contest.stream, series));
+    let measured = contest.series.iter().map(|series| series_row(contest.stream, series));
     let prefixes = contest.prefixes.iter().map(|run| prefix_row(contest.stream, run));
     measured.chain(prefixes).collect()
 }
@@ -107,9 +98,7 @@ fn ratio_row(ratio: &Ratio) -> Vec<String> {
         ratio.what.to_owned(),
         number(ratio.of_minima),
         number(ratio.paired),
-        ratio
-            .limit
-            .map_or(String::new(), |limit| format!("at most {limit}")),
+        ratio.limit.map_or(String::new(), |limit| format!("at most {limit}")),
         verdict.to_owned(),
     ]
 }
@@ -118,11 +107,7 @@ fn ratio_row(ratio: &Ratio) -> Vec<String> {
 pub(super) fn sweeps(facts: &str, sweeps: &[(&Stream, Vec<Sized>)]) -> String {
     let rows = sweeps.iter().flat_map(|(stream, sizes)| {
         sizes.iter().map(move |size| {
-            let mark = if size.bits == stream.preset.vw_bits {
-                " (used)"
-            } else {
-                ""
-            };
+            let mark = if size.bits == stream.preset.vw_bits { " (used)" } else { "" };
             vec![
                 stream.preset.letter.to_string(),
                 format!("{}{mark}", size.bits),
@@ -166,11 +151,7 @@ fn megabytes(bytes: f64) -> String {
 /// A Markdown table; the header's cells are separated by `|`.
 fn table(header: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
     let columns = header.split('|').count();
-    let mut text = format!(
-        "| {} |\n|{}\n",
-        header.replace('|', " | "),
-        "---|".repeat(columns)
-    );
+    let mut text = format!("| {} |\n|{}\n", header.replace('|', " | "), "---|".repeat(columns));
     for row in rows {
         let _ = writeln!(text, "| {} |", row.join(" | "));
     }

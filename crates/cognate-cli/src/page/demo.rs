@@ -60,21 +60,14 @@ pub(crate) fn demo_page(demo: &Demo) -> String {
     }
     page.section("Configuration");
     for run in &demo.runs {
-        page.json(
-            &format!("{}: every setting, with defaults filled in", run.name),
-            &run.config,
-        );
+        page.json(&format!("{}: every setting, with defaults filled in", run.name), &run.config);
     }
     page.finish(&demo.command)
 }
 
 /// Mistakes per example of a run over the tasks that are outliers, or over the others.
 fn error_over(demo: &Demo, run: &Run, outliers: bool) -> f64 {
-    let chosen = run
-        .tasks
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| demo.outliers.contains(i) == outliers);
+    let chosen = run.tasks.iter().enumerate().filter(|(i, _)| demo.outliers.contains(i) == outliers);
     let (mistakes, examples) = chosen.fold((0, 0), |(m, n), (_, t)| (m + t.mistakes, n + t.examples));
     error_rate(mistakes, examples)
 }
@@ -87,10 +80,8 @@ fn story(demo: &Demo) -> Vec<String> {
     let ranking = |error: &dyn Fn(&Run) -> f64| {
         let mut ranked: Vec<(f64, &str)> = demo.runs.iter().map(|r| (error(r), r.name.as_str())).collect();
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let parts: Vec<String> = ranked
-            .iter()
-            .map(|(e, name)| format!("{name} {}", percent(*e, 1)))
-            .collect();
+        let parts: Vec<String> =
+            ranked.iter().map(|(e, name)| format!("{name} {}", percent(*e, 1))).collect();
         parts.join(", ")
     };
     let mut text = format!(
@@ -102,11 +93,7 @@ fn story(demo: &Demo) -> Vec<String> {
         ranking(&|r| r.totals.error())
     );
     if !demo.outliers.is_empty() {
-        let names = demo
-            .outliers
-            .iter()
-            .filter_map(|i| first.tasks.get(*i))
-            .map(|t| shorten(&t.name, 24));
+        let names = demo.outliers.iter().filter_map(|i| first.tasks.get(*i)).map(|t| shorten(&t.name, 24));
         let names = names.collect::<Vec<_>>().join(", ");
         let related = ranking(&|r| error_over(demo, r, false));
         let outlier = ranking(&|r| error_over(demo, r, true));
@@ -121,38 +108,24 @@ fn story(demo: &Demo) -> Vec<String> {
 fn comparison(demo: &Demo) -> Table {
     let mut columns = vec![("learner", Kind::Text), ("error, all tasks", Kind::LowestBest)];
     if !demo.outliers.is_empty() {
-        columns.extend([
-            ("error, related tasks", Kind::LowestBest),
-            ("error, outlier", Kind::LowestBest),
-        ]);
+        columns.extend([("error, related tasks", Kind::LowestBest), ("error, outlier", Kind::LowestBest)]);
     }
     columns.push(("updates", Kind::Number));
     let rate = |e: f64| Cell::Number(e, percent(e, 2));
     let row = |run: &Run| {
         let mut row = vec![Cell::Text(run.name.clone()), rate(run.totals.error())];
         if !demo.outliers.is_empty() {
-            row.extend([
-                rate(error_over(demo, run, false)),
-                rate(error_over(demo, run, true)),
-            ]);
+            row.extend([rate(error_over(demo, run, false)), rate(error_over(demo, run, true))]);
         }
         row.push(Cell::Number(run.totals.updates as f64, count(run.totals.updates)));
         row
     };
-    Table {
-        columns,
-        rows: demo.runs.iter().map(row).collect(),
-        strong: Some(demo.highlight),
-    }
+    Table { columns, rows: demo.runs.iter().map(row).collect(), strong: Some(demo.highlight) }
 }
 
 /// The name of a task as a heading, with its role.
 fn heading(demo: &Demo, task: usize) -> String {
-    let name = demo
-        .runs
-        .first()
-        .and_then(|r| r.tasks.get(task))
-        .map_or("", |t| t.name.as_str());
+    let name = demo.runs.first().and_then(|r| r.tasks.get(task)).map_or("", |t| t.name.as_str());
     let mark = if demo.outliers.contains(&task) { DAGGER } else { "" };
     shorten(name, 28) + mark
 }
@@ -169,22 +142,13 @@ fn shown_tasks(demo: &Demo) -> Vec<usize> {
 
 fn small_charts(page: &mut Page, demo: &Demo) {
     let shown = shown_tasks(demo);
-    let curves: Vec<&[(f64, f64)]> = demo
-        .runs
-        .iter()
-        .flat_map(|r| shown.iter().map(|i| r.tasks[*i].curve.as_slice()))
-        .collect();
+    let curves: Vec<&[(f64, f64)]> =
+        demo.runs.iter().flat_map(|r| shown.iter().map(|i| r.tasks[*i].curve.as_slice())).collect();
     let start = settled(&curves);
-    let points = curves
-        .iter()
-        .flat_map(|c| from(c, start))
-        .filter(|p| p.0.is_finite() && p.1.is_finite());
+    let points = curves.iter().flat_map(|c| from(c, start)).filter(|p| p.0.is_finite() && p.1.is_finite());
     let reach = points.fold((start, 0.0f64), |m, p| (m.0.max(p.0), m.1.max(p.1)));
     let draw = |task: usize| -> (String, Drawing) {
-        let line = |r: &Run| Series {
-            name: r.name.clone(),
-            points: from(&r.tasks[task].curve, start),
-        };
+        let line = |r: &Run| Series { name: r.name.clone(), points: from(&r.tasks[task].curve, start) };
         let chart = LineChart {
             title: format!("Error so far, {}", heading(demo, task)),
             x_steps: Steps::Log2,
@@ -207,11 +171,7 @@ fn small_charts(page: &mut Page, demo: &Demo) {
         let further = plural((all - shown.len()) as u64, "further task");
         add(&mut caption, format_args!(" {further} not drawn."));
     }
-    page.multiples(
-        &legend_only(&names, Some(demo.highlight), 370.0),
-        &charts,
-        &caption,
-    );
+    page.multiples(&legend_only(&names, Some(demo.highlight), 370.0), &charts, &caption);
 }
 
 fn bars(demo: &Demo) -> BarChart {
@@ -221,14 +181,7 @@ fn bars(demo: &Demo) -> BarChart {
         title: "Error of each task".to_owned(),
         unit: Unit::Percent,
         groups: shown.iter().map(|i| heading(demo, *i)).collect(),
-        series: demo
-            .runs
-            .iter()
-            .map(|r| BarSeries {
-                name: r.name.clone(),
-                values: errors(r),
-            })
-            .collect(),
+        series: demo.runs.iter().map(|r| BarSeries { name: r.name.clone(), values: errors(r) }).collect(),
         highlight: Some(demo.highlight),
     }
 }
@@ -256,10 +209,7 @@ mod tests {
         let mut demo = demo(3);
         demo.runs[1].totals.mistakes = 64;
         let text = story(&demo).concat();
-        assert!(
-            text.contains("coupled 6.2\u{202f}%, independent 12.5\u{202f}%."),
-            "{text}"
-        );
+        assert!(text.contains("coupled 6.2\u{202f}%, independent 12.5\u{202f}%."), "{text}");
         assert!(text.contains("On task <2>, unlike the others"));
         assert!((error_over(&demo, &demo.runs[0], true) - 102.0 / 1022.0).abs() < 1e-12);
     }

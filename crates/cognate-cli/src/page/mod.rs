@@ -32,9 +32,7 @@ impl Page {
         let (title, body) = (title.to_owned(), String::new());
         let mut page = Self { title, body };
         let (title, lead) = (escape(&page.title), escape(lead));
-        page.put(format_args!(
-            "<header><h1>{title}</h1><p class=\"lead\">{lead}</p></header>\n"
-        ));
+        page.put(format_args!("<header><h1>{title}</h1><p class=\"lead\">{lead}</p></header>\n"));
         page
     }
 
@@ -96,10 +94,7 @@ impl Page {
 
     /// Many small pictures under one legend, each with a heading.
     pub(crate) fn multiples(&mut self, legend: &Drawing, items: &[(String, Drawing)], caption: &str) {
-        self.put(format_args!(
-            "<figure>{}<div class=\"multiples\">\n",
-            legend.inline()
-        ));
+        self.put(format_args!("<figure>{}<div class=\"multiples\">\n", legend.inline()));
         for (heading, drawing) in items {
             let (heading, svg) = (escape(heading), drawing.inline());
             self.put(format_args!("<div><h3>{heading}</h3>\n{svg}</div>\n"));
@@ -112,9 +107,7 @@ impl Page {
         // Escaped line by line, because escaping makes a line break a space.
         let lines: Vec<String> = format!("{value:#}").lines().map(escape).collect();
         let (summary, text) = (escape(summary), lines.join("\n"));
-        self.put(format_args!(
-            "<details><summary>{summary}</summary>\n<pre>{text}</pre></details>\n"
-        ));
+        self.put(format_args!("<details><summary>{summary}</summary>\n<pre>{text}</pre></details>\n"));
     }
 
     /// Ends the page with the command that made it.
@@ -141,11 +134,7 @@ fn captioned(caption: &str, drawing: &Drawing) -> String {
         text = text + " " + note;
     }
     let text = text.trim();
-    if text.is_empty() {
-        String::new()
-    } else {
-        format!("<figcaption>{}</figcaption>", escape(text))
-    }
+    if text.is_empty() { String::new() } else { format!("<figcaption>{}</figcaption>", escape(text)) }
 }
 
 #[cfg(test)]
@@ -158,10 +147,7 @@ mod tests {
         let mut page = Page::new(bad, bad);
         page.section(bad);
         page.paragraph(bad);
-        page.tiles(&[Tile {
-            name: "n",
-            value: bad.to_owned(),
-        }]);
+        page.tiles(&[Tile { name: "n", value: bad.to_owned() }]);
         page.json(bad, &serde_json::json!({ bad: [bad] }));
         let html = page.finish(bad);
         assert!(!html.contains("<script") && !html.contains('\0'));

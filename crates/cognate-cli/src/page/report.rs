@@ -78,11 +78,7 @@ const NARROW: (f64, f64) = (370.0, 320.0);
 
 /// Mistakes per example; not a number without examples.
 pub(crate) fn error_rate(mistakes: u64, examples: u64) -> f64 {
-    if examples == 0 {
-        f64::NAN
-    } else {
-        mistakes as f64 / examples as f64
-    }
+    if examples == 0 { f64::NAN } else { mistakes as f64 / examples as f64 }
 }
 
 impl Totals {
@@ -127,10 +123,7 @@ pub(crate) fn learn_page(run: &Run, command: &str) -> String {
 pub(crate) fn stream_curves(runs: &[Run], highlight: Option<usize>) -> (LineChart, String) {
     let all: Vec<&[(f64, f64)]> = runs.iter().map(|r| r.curve.as_slice()).collect();
     let start = settled(&all);
-    let series = runs.iter().map(|r| Series {
-        name: r.name.clone(),
-        points: from(&r.curve, start),
-    });
+    let series = runs.iter().map(|r| Series { name: r.name.clone(), points: from(&r.curve, start) });
     let chart = LineChart {
         title: "Error so far, over all tasks".to_owned(),
         x_title: "examples seen, all tasks (doubling steps)".to_owned(),
@@ -141,13 +134,7 @@ pub(crate) fn stream_curves(runs: &[Run], highlight: Option<usize>) -> (LineChar
         highlight,
         ..LineChart::default()
     };
-    (
-        chart,
-        format!(
-            "Mistakes per example so far; lower is better. {}",
-            start_note(start)
-        ),
-    )
+    (chart, format!("Mistakes per example so far; lower is better. {}", start_note(start)))
 }
 
 /// Draws a chart for wide and narrow windows.
@@ -159,30 +146,19 @@ pub(crate) fn fluid(page: &mut Page, chart: &LineChart, caption: &str) {
 
 /// Heading, picture and caption of a relation.
 pub(crate) fn figure_of(relation: &Relation) -> (String, Drawing, String) {
-    (
-        relation.title.clone(),
-        relation.matrix.draw(),
-        relation.caption.clone(),
-    )
+    (relation.title.clone(), relation.matrix.draw(), relation.caption.clone())
 }
 
 /// Where curves begin to say something: the first few examples swing the error between 0 and 1, and would
 /// take the whole height of the chart.
 pub(crate) fn settled(curves: &[&[(f64, f64)]]) -> f64 {
-    let longest = curves
-        .iter()
-        .filter_map(|c| c.last())
-        .map(|p| p.0)
-        .fold(1.0, f64::max);
+    let longest = curves.iter().filter_map(|c| c.last()).map(|p| p.0).fold(1.0, f64::max);
     2f64.powf((longest.log2() / 3.0).floor())
 }
 
 /// The points of a curve from `start` on; the last one in any case.
 pub(crate) fn from(curve: &[(f64, f64)], start: f64) -> Vec<(f64, f64)> {
-    let first = curve
-        .iter()
-        .position(|p| p.0 >= start)
-        .unwrap_or(curve.len().saturating_sub(1));
+    let first = curve.iter().position(|p| p.0 >= start).unwrap_or(curve.len().saturating_sub(1));
     curve[first..].to_vec()
 }
 
@@ -191,10 +167,7 @@ pub(crate) fn start_note(start: f64) -> String {
     if start <= 1.0 {
         return String::new();
     }
-    format!(
-        "Drawn from example {} on: before that, an error rests on too few examples.",
-        count(start as u64)
-    )
+    format!("Drawn from example {} on: before that, an error rests on too few examples.", count(start as u64))
 }
 
 /// "1 task", "2 tasks".
@@ -204,45 +177,18 @@ pub(crate) fn plural(n: u64, noun: &str) -> String {
 
 fn tiles(run: &Run) -> Vec<Tile> {
     let t = &run.totals;
-    let mut tiles = vec![Tile {
-        name: "error",
-        value: percent(t.error(), 2),
-    }];
-    tiles.extend(t.f1.map(|f| Tile {
-        name: "F-measure",
-        value: percent(f, 2),
-    }));
-    tiles.push(Tile {
-        name: "examples",
-        value: count(t.examples),
-    });
-    tiles.push(Tile {
-        name: "tasks",
-        value: count(run.tasks.len() as u64),
-    });
-    tiles.push(Tile {
-        name: "mistakes",
-        value: count(t.mistakes),
-    });
-    tiles.push(Tile {
-        name: "updates",
-        value: count(t.updates),
-    });
-    tiles.push(Tile {
-        name: "time",
-        value: duration(t.seconds),
-    });
+    let mut tiles = vec![Tile { name: "error", value: percent(t.error(), 2) }];
+    tiles.extend(t.f1.map(|f| Tile { name: "F-measure", value: percent(f, 2) }));
+    tiles.push(Tile { name: "examples", value: count(t.examples) });
+    tiles.push(Tile { name: "tasks", value: count(run.tasks.len() as u64) });
+    tiles.push(Tile { name: "mistakes", value: count(t.mistakes) });
+    tiles.push(Tile { name: "updates", value: count(t.updates) });
+    tiles.push(Tile { name: "time", value: duration(t.seconds) });
     if t.seconds > 0.0 {
         let rate = (t.examples as f64 / t.seconds).round();
-        tiles.push(Tile {
-            name: "examples a second",
-            value: short_count(rate),
-        });
+        tiles.push(Tile { name: "examples a second", value: short_count(rate) });
     }
-    tiles.extend(t.peak_memory_bytes.map(|b| Tile {
-        name: "peak memory",
-        value: bytes(b),
-    }));
+    tiles.extend(t.peak_memory_bytes.map(|b| Tile { name: "peak memory", value: bytes(b) }));
     tiles
 }
 
@@ -284,18 +230,11 @@ fn tasks_section(page: &mut Page, run: &Run) {
     let mut shown = shown.to_vec();
     by_error(&mut shown);
     let has_f1 = shown.iter().any(|t| t.f1.is_some());
-    let mut columns = vec![
-        ("task", Kind::Text),
-        ("error", Kind::Number),
-        ("mistakes", Kind::Number),
-    ];
+    let mut columns = vec![("task", Kind::Text), ("error", Kind::Number), ("mistakes", Kind::Number)];
     columns.push(("examples", Kind::Number));
     columns.extend(has_f1.then_some(("F-measure", Kind::Number)));
     let rows = shown.iter().map(|t| {
-        let mut row = vec![
-            Cell::Text(t.name.clone()),
-            Cell::Number(t.error(), percent(t.error(), 2)),
-        ];
+        let mut row = vec![Cell::Text(t.name.clone()), Cell::Number(t.error(), percent(t.error(), 2))];
         row.push(Cell::Number(t.mistakes as f64, count(t.mistakes)));
         row.push(Cell::Number(t.examples as f64, count(t.examples)));
         if has_f1 {
@@ -304,11 +243,7 @@ fn tasks_section(page: &mut Page, run: &Run) {
         }
         row
     });
-    let table = Table {
-        columns,
-        rows: rows.collect(),
-        strong: None,
-    };
+    let table = Table { columns, rows: rows.collect(), strong: None };
     page.paragraph(&match hidden.first() {
         Some(next) => format!(
             "The {ROWS} tasks with the most examples, highest error first; {} with {} or fewer each are left out.",
@@ -330,10 +265,7 @@ fn task_curves(tasks: &[&Task]) -> (LineChart, String) {
     let few = drawn.len() <= COLOURED;
     // Two that learn worst and one that learns best give the grey lines a scale of names.
     let named = |i: usize| few || i < 2 || i + 1 == drawn.len();
-    let line = |t: &Task| Series {
-        name: t.name.clone(),
-        points: from(&t.curve, start),
-    };
+    let line = |t: &Task| Series { name: t.name.clone(), points: from(&t.curve, start) };
     let pick = |wanted: bool| {
         let chosen = drawn.iter().enumerate().filter(move |(i, _)| named(*i) == wanted);
         chosen.map(|(_, t)| line(t)).collect::<Vec<_>>()
@@ -355,11 +287,7 @@ fn task_curves(tasks: &[&Task]) -> (LineChart, String) {
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().take(6).map(|t| shorten(&t.name, 24)).collect();
         let more = left_out.len() - names.len();
-        let more = if more > 0 {
-            format!(" and {} more", count(more as u64))
-        } else {
-            String::new()
-        };
+        let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
         caption = format!(
             "{caption} Drawn are the {CURVES} tasks with the most examples; {} left out: {}{more}.",
             plural(left_out.len() as u64, "task"),
@@ -375,11 +303,7 @@ pub(super) mod tests {
 
     /// A run with falling curves, whose task `i` ends at an error that depends on `i`.
     pub(in crate::page) fn run(name: &str, tasks: usize) -> Run {
-        let curve = |level: f64| {
-            (0..11)
-                .map(|e| (2f64.powi(e), level + 0.3 / (e + 1) as f64))
-                .collect()
-        };
+        let curve = |level: f64| (0..11).map(|e| (2f64.powi(e), level + 0.3 / (e + 1) as f64)).collect();
         let task = |i: usize| Task {
             name: format!("task <{i}>"),
             examples: 1024 - i as u64,
@@ -411,10 +335,7 @@ pub(super) mod tests {
         assert!(html.contains("50 tasks with 824 examples or fewer each are left out"));
         assert!(html.contains("190 tasks left out: task &lt;60&gt;, task &lt;61&gt;"));
         assert!(html.contains("and 184 more."));
-        assert_eq!(
-            html,
-            learn_page(&run("r", 250), "cognate learn x.svm --report r.html")
-        );
+        assert_eq!(html, learn_page(&run("r", 250), "cognate learn x.svm --report r.html"));
     }
 
     #[test]
@@ -440,24 +361,14 @@ pub(super) mod tests {
         let start = settled(&[&curve]);
         assert!((start - 8.0).abs() < 1e-9);
         assert_eq!(from(&curve, start).len(), 2);
-        assert_eq!(
-            from(&curve[..2], start),
-            [(2.0, 0.5)],
-            "a short curve keeps its last point"
-        );
+        assert_eq!(from(&curve[..2], start), [(2.0, 0.5)], "a short curve keeps its last point");
         assert_eq!(from(&[], start), []);
     }
 
     #[test]
     fn quantities_read_well() {
-        assert_eq!(
-            [duration(0.0421), duration(3.12), duration(125.0)],
-            ["42 ms", "3.1 s", "2 min 5 s"]
-        );
+        assert_eq!([duration(0.0421), duration(3.12), duration(125.0)], ["42 ms", "3.1 s", "2 min 5 s"]);
         assert_eq!([bytes(12_300_000), bytes(2_500_000_000)], ["12.3 MB", "2.50 GB"]);
-        assert_eq!(
-            [plural(1, "task"), plural(2000, "task")],
-            ["1 task", "2,000 tasks"]
-        );
+        assert_eq!([plural(1, "task"), plural(2000, "task")], ["1 task", "2,000 tasks"]);
     }
 }

@@ -40,21 +40,13 @@ impl Table {
         let long = if self.rows.len() > OPEN_ROWS { " long" } else { "" };
         let mut out = format!("<div class=\"rows{long}\"><table>\n<thead><tr>");
         for (name, kind) in &self.columns {
-            let slot = if *kind == Kind::LowestBest {
-                "<span class=\"slot\"></span>"
-            } else {
-                ""
-            };
+            let slot = if *kind == Kind::LowestBest { "<span class=\"slot\"></span>" } else { "" };
             out.extend(["<th", align(*kind), ">", &escape(name), slot, "</th>"]);
         }
         out.push_str("</tr></thead>\n<tbody>\n");
         let best: Vec<Option<&str>> = (0..self.columns.len()).map(|c| self.best(c)).collect();
         for (i, row) in self.rows.iter().enumerate() {
-            out.push_str(if self.strong == Some(i) {
-                "<tr class=\"strong\">"
-            } else {
-                "<tr>"
-            });
+            out.push_str(if self.strong == Some(i) { "<tr class=\"strong\">" } else { "<tr>" });
             for ((cell, best), (_, kind)) in row.iter().zip(&best).zip(&self.columns) {
                 out.extend(["<td", align(*kind), ">", &content(cell, *kind, *best), "</td>"]);
             }
@@ -87,10 +79,7 @@ fn content(cell: &Cell, kind: Kind, best: Option<&str>) -> String {
         Cell::Text(text) => escape(&shorten(text, 32)),
         // Rows that show the same value share the mark: a difference that is not shown cannot be seen.
         Cell::Number(v, text) if v.is_finite() && best == Some(text) => {
-            format!(
-                "<b>{}</b><span class=\"slot\"><small>best</small></span>",
-                escape(text)
-            )
+            format!("<b>{}</b><span class=\"slot\"><small>best</small></span>", escape(text))
         }
         Cell::Number(_, text) if kind == Kind::LowestBest => {
             format!("{}<span class=\"slot\"></span>", escape(text))
@@ -106,12 +95,7 @@ mod tests {
     fn table(values: &[f64]) -> String {
         let row = |v: &f64| vec![Cell::Text("<i>".to_owned()), Cell::Number(*v, format!("{v:.1}"))];
         let columns = vec![("learner", Kind::Text), ("error", Kind::LowestBest)];
-        Table {
-            columns,
-            rows: values.iter().map(row).collect(),
-            strong: Some(0),
-        }
-        .html()
+        Table { columns, rows: values.iter().map(row).collect(), strong: Some(0) }.html()
     }
 
     #[test]

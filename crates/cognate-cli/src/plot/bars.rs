@@ -41,27 +41,15 @@ impl BarChart {
         let left = 12.0 + groups.iter().map(|g| text_width(g, 12.0)).fold(0.0, f64::max);
         let pitch = self.series.len() as f64 * PITCH + GROUP_GAP;
         let bottom = top + groups.len() as f64 * pitch;
-        let values = self
-            .series
-            .iter()
-            .flat_map(|s| &s.values)
-            .filter(|v| drawable(**v));
+        let values = self.series.iter().flat_map(|s| &s.values).filter(|v| drawable(**v));
         let (lo, hi) = values.fold((0.0f64, 0.0f64), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
         let marks = ticks(lo, hi, if width < 480.0 { 3 } else { 6 });
         let ends = (marks[0], *marks.last().expect("there are at least two ticks"));
-        let axis = Axis {
-            values: ends,
-            pixels: (left, width - 64.0),
-            steps: Steps::Linear,
-        };
+        let axis = Axis { values: ends, pixels: (left, width - 64.0), steps: Steps::Linear };
         for &t in &marks {
             let x = axis.at(t);
             c.line(if t == 0.0 { "axis" } else { "grid" }, (x, top), (x, bottom));
-            c.text(
-                "t m tn",
-                (x, bottom + 16.0),
-                &self.unit.tick(t, marks[1] - marks[0]),
-            );
+            c.text("t m tn", (x, bottom + 16.0), &self.unit.tick(t, marks[1] - marks[0]));
         }
         for (g, name) in groups.iter().enumerate() {
             let y = top + GROUP_GAP / 2.0 + g as f64 * pitch;
@@ -83,11 +71,7 @@ impl BarChart {
         }
         let (zero, end) = (axis.at(0.0), axis.at(value));
         let thick = if look.is_strong() { BAR } else { BAR * 0.55 };
-        c.rect(
-            &look.fill(),
-            (zero.min(end), y - thick / 2.0),
-            ((end - zero).abs(), thick),
-        );
+        c.rect(&look.fill(), (zero.min(end), y - thick / 2.0), ((end - zero).abs(), thick));
         look.marker(c, (end, y));
         let class = if look.is_strong() { "tn b" } else { "t tn" };
         c.text(class, (end.max(zero) + 10.0, y + 4.0), &self.unit.value(value));
@@ -103,10 +87,7 @@ mod tests {
             title: "error".to_owned(),
             unit: Unit::Percent,
             groups: (0..values.len()).map(|i| format!("task <{i}>")).collect(),
-            series: vec![BarSeries {
-                name: "a".to_owned(),
-                values: values.to_vec(),
-            }],
+            series: vec![BarSeries { name: "a".to_owned(), values: values.to_vec() }],
             highlight: None,
         }
     }

@@ -68,11 +68,7 @@ impl Heatmap {
         }
         let layout = self.layout(&grid);
         let side = layout.cell * n as f64;
-        c.open(&format!(
-            "transform=\"translate({} {})\"",
-            Num(layout.left),
-            Num(layout.top)
-        ));
+        c.open(&format!("transform=\"translate({} {})\"", Num(layout.left), Num(layout.top)));
         c.rect("zero", (0.0, 0.0), (side, side));
         if n <= TOOLTIPS_UP_TO {
             cells(&mut c, &grid, &layout);
@@ -95,29 +91,17 @@ impl Heatmap {
         let block = order.len().div_ceil(CELLS_UP_TO).max(1);
         let blocks: Vec<&[usize]> = order.chunks(block).collect();
         let mean = |rows: &[usize], columns: &[usize]| {
-            let all = rows
-                .iter()
-                .flat_map(|r| columns.iter().map(move |c| self.values[r * k + c]));
-            let (sum, n) = all
-                .filter(|v| drawable(*v))
-                .fold((0.0, 0), |(s, n), v| (s + v, n + 1));
+            let all = rows.iter().flat_map(|r| columns.iter().map(move |c| self.values[r * k + c]));
+            let (sum, n) = all.filter(|v| drawable(*v)).fold((0.0, 0), |(s, n), v| (s + v, n + 1));
             if n > 0 { sum / n as f64 } else { f64::NAN }
         };
         let values = blocks.iter().flat_map(|r| blocks.iter().map(|c| mean(r, c)));
         let values = values.collect();
-        Grid {
-            names: blocks.iter().map(|b| self.block_name(b)).collect(),
-            values,
-            block,
-        }
+        Grid { names: blocks.iter().map(|b| self.block_name(b)).collect(), values, block }
     }
 
     fn block_name(&self, block: &[usize]) -> String {
-        let dagger = if block.iter().any(|i| self.marked.contains(i)) {
-            DAGGER
-        } else {
-            ""
-        };
+        let dagger = if block.iter().any(|i| self.marked.contains(i)) { DAGGER } else { "" };
         let name = match block {
             [one] => shorten(&self.names[*one], NAME),
             [first, .., last] => {
@@ -142,37 +126,16 @@ impl Heatmap {
             _ => 8.0,
         };
         let font = f64::clamp(cell * 0.92, 7.0, 12.0);
-        let widest = grid
-            .names
-            .iter()
-            .map(|name| name_width(name, font))
-            .fold(0.0, f64::max);
-        let top = if slanted(n) {
-            widest * 0.71 + 14.0
-        } else {
-            widest + 8.0
-        };
-        let largest = grid
-            .values
-            .iter()
-            .filter(|v| v.is_finite())
-            .fold(0.0, |m: f64, v| m.max(v.abs()));
+        let widest = grid.names.iter().map(|name| name_width(name, font)).fold(0.0, f64::max);
+        let top = if slanted(n) { widest * 0.71 + 14.0 } else { widest + 8.0 };
+        let largest = grid.values.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
         let limit = self.limit.filter(|l| drawable(*l) && *l > 0.0).unwrap_or(largest);
         let limit = if limit > 0.0 { limit } else { 1.0 };
-        Layout {
-            cell,
-            font,
-            left: widest + 10.0,
-            top,
-            limit,
-        }
+        Layout { cell, font, left: widest + 10.0, top, limit }
     }
 
     fn notes(&self, grid: &Grid) -> Vec<String> {
-        let (k, n) = (
-            self.order.as_ref().map_or(self.names.len(), Vec::len),
-            grid.names.len(),
-        );
+        let (k, n) = (self.order.as_ref().map_or(self.names.len(), Vec::len), grid.names.len());
         let mut notes = Vec::new();
         if grid.block > 1 {
             notes.push(format!(
@@ -198,11 +161,7 @@ impl Layout {
 }
 
 fn name_width(name: &str, font: f64) -> f64 {
-    if name.ends_with(DAGGER) {
-        bold_width(name, font)
-    } else {
-        text_width(name, font)
-    }
+    if name.ends_with(DAGGER) { bold_width(name, font) } else { text_width(name, font) }
 }
 
 fn slanted(n: usize) -> bool {
@@ -217,19 +176,12 @@ fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
         let (row, column) = (i / n, i % n);
         let (x, y) = (column as f64 * layout.cell, row as f64 * layout.cell);
         let (px, py) = (Num(x), Num(y));
-        let tip = format!(
-            "{} × {}: {}",
-            grid.names[row],
-            grid.names[column],
-            plain(*value, layout.limit)
-        );
+        let tip = format!("{} × {}: {}", grid.names[row], grid.names[column], plain(*value, layout.limit));
         let tip = super::svg::escape(&tip);
         let box_path = format!("M{px} {py}h{cell}v{cell}h-{cell}z");
         if !value.is_finite() {
             let cross = format!("{box_path}M{px} {py}l{cell} {cell}m-{cell} 0l{cell} -{cell}");
-            c.put(format_args!(
-                "<path class=\"none\" d=\"{cross}\"><title>{tip}</title></path>\n"
-            ));
+            c.put(format_args!("<path class=\"none\" d=\"{cross}\"><title>{tip}</title></path>\n"));
             continue;
         }
         let (sign, strength) = (if *value < 0.0 { "n" } else { "p" }, layout.strength(*value));
@@ -256,19 +208,14 @@ fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
         }
     }
     if !minus.is_empty() {
-        c.put(format_args!(
-            "<path class=\"minus\" pointer-events=\"none\" d=\"{minus}\"/>\n"
-        ));
+        c.put(format_args!("<path class=\"minus\" pointer-events=\"none\" d=\"{minus}\"/>\n"));
     }
 }
 
 /// One path a shade, in units of a cell; runs of one shade within a row are one rectangle.
 fn shades(c: &mut Canvas, grid: &Grid, layout: &Layout) {
     let n = grid.names.len();
-    let shade = |v: &f64| {
-        v.is_finite()
-            .then(|| (layout.strength(*v) * SHADES).round().copysign(*v) as i32)
-    };
+    let shade = |v: &f64| v.is_finite().then(|| (layout.strength(*v) * SHADES).round().copysign(*v) as i32);
     let mut paths: BTreeMap<Option<i32>, String> = BTreeMap::new();
     for (y, row) in grid.values.chunks(n).enumerate() {
         let mut x = 0;
@@ -286,21 +233,18 @@ fn shades(c: &mut Canvas, grid: &Grid, layout: &Layout) {
             x += run.len();
         }
     }
-    c.open(&format!(
-        "transform=\"scale({})\" shape-rendering=\"crispEdges\"",
-        Num(layout.cell)
-    ));
+    c.open(&format!("transform=\"scale({})\" shape-rendering=\"crispEdges\"", Num(layout.cell)));
     for (shade, d) in paths.iter().filter(|(_, d)| !d.is_empty()) {
         match shade {
             Some(s) => {
                 let (sign, strength) = (if *s < 0 { "n" } else { "p" }, Num(f64::from(s.abs()) / SHADES));
+                c.put(format_args!("<path class=\"{sign}\" fill-opacity=\"{strength}\" d=\"{d}\"/>\n"));
+            }
+            None => {
                 c.put(format_args!(
-                    "<path class=\"{sign}\" fill-opacity=\"{strength}\" d=\"{d}\"/>\n"
+                    "<path class=\"none\" vector-effect=\"non-scaling-stroke\" d=\"{d}\"/>\n"
                 ));
             }
-            None => c.put(format_args!(
-                "<path class=\"none\" vector-effect=\"non-scaling-stroke\" d=\"{d}\"/>\n"
-            )),
         }
     }
     c.close();
@@ -331,29 +275,15 @@ fn colour_bar(c: &mut Canvas, grid: &Grid, layout: &Layout, side: f64) -> f64 {
     let finite = grid.values.iter().filter(|v| v.is_finite());
     let (least, most) = finite.fold((0.0f64, 0.0f64), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
     let lo = if least < 0.0 { -layout.limit } else { 0.0 };
-    let hi = if most > 0.0 || lo == 0.0 {
-        layout.limit
-    } else {
-        0.0
-    };
+    let hi = if most > 0.0 || lo == 0.0 { layout.limit } else { 0.0 };
     let height = side.clamp(54.0, 260.0);
-    let axis = Axis {
-        values: (lo, hi),
-        pixels: (height, 0.0),
-        steps: Steps::Linear,
-    };
+    let axis = Axis { values: (lo, hi), pixels: (height, 0.0), steps: Steps::Linear };
     let x = side + 18.0;
     c.rect("zero", (x, 0.0), (12.0, height));
     let steps = SHADES as i32;
     for s in (-steps..steps).filter(|s| if *s < 0 { lo < 0.0 } else { hi > 0.0 }) {
-        let (from, to) = (
-            f64::from(s) / SHADES * layout.limit,
-            f64::from(s + 1) / SHADES * layout.limit,
-        );
-        let (sign, strength) = (
-            if s < 0 { "n" } else { "p" },
-            layout.strength(f64::midpoint(from, to)),
-        );
+        let (from, to) = (f64::from(s) / SHADES * layout.limit, f64::from(s + 1) / SHADES * layout.limit);
+        let (sign, strength) = (if s < 0 { "n" } else { "p" }, layout.strength(f64::midpoint(from, to)));
         let (x, y, h) = (Num(x), Num(axis.at(to)), Num(axis.at(from) - axis.at(to)));
         c.put(format_args!(
             "<rect class=\"{sign}\" shape-rendering=\"crispEdges\" fill-opacity=\"{}\" x=\"{x}\" y=\"{y}\" \
@@ -364,10 +294,7 @@ fn colour_bar(c: &mut Canvas, grid: &Grid, layout: &Layout, side: f64) -> f64 {
     c.rect("frame", (x, 0.0), (12.0, height));
     let marks = ticks(lo, hi, (height / 40.0) as usize);
     let mut widest: f64 = 0.0;
-    for &t in marks
-        .iter()
-        .filter(|t| **t >= lo - 1e-9 * hi.abs() && **t <= hi * (1.0 + 1e-9))
-    {
+    for &t in marks.iter().filter(|t| **t >= lo - 1e-9 * hi.abs() && **t <= hi * (1.0 + 1e-9)) {
         // Values beyond a limit set from outside share the colour of the limit; the label says so.
         let beyond = (t >= hi && most > hi * (1.0 + 1e-9)) || (t <= lo && least < lo * (1.0 + 1e-9));
         let sign = if beyond && t > 0.0 {
@@ -404,12 +331,7 @@ mod tests {
 
     #[test]
     fn one_task_and_none_are_drawn() {
-        assert!(
-            map(1, |_, _| 1.0)
-                .draw()
-                .inline()
-                .contains("task-0 × task-0: 1.00")
-        );
+        assert!(map(1, |_, _| 1.0).draw().inline().contains("task-0 × task-0: 1.00"));
         assert!(map(0, |_, _| 1.0).draw().inline().contains("no tasks yet"));
     }
 

@@ -114,11 +114,7 @@ impl LineChart {
         }
         // On a narrow chart the legend has the names, and the room belongs to the lines; a single line is
         // what the title says.
-        let most = if width < 520.0 || self.series.len() == 1 {
-            0
-        } else {
-            20
-        };
+        let most = if width < 520.0 || self.series.len() == 1 { 0 } else { 20 };
         let label = |s: &Series| match s.points.iter().rev().find(|p| self.usable(p)) {
             Some((_, y)) if most > 0 => format!("{} {}", shorten(&s.name, most), self.y_unit.value(*y)),
             Some((_, y)) => self.y_unit.value(*y),
@@ -140,10 +136,8 @@ impl LineChart {
         let full = detail == Detail::Full;
         let y_ticks = ticks(y.0, y.1, if full { 5 } else { 3 });
         let step = y_ticks[1] - y_ticks[0];
-        let widest = y_ticks
-            .iter()
-            .map(|t| text_width(&self.y_unit.tick(*t, step), 11.0))
-            .fold(0.0, f64::max);
+        let widest =
+            y_ticks.iter().map(|t| text_width(&self.y_unit.tick(*t, step), 11.0)).fold(0.0, f64::max);
         let left = widest + 8.0;
         let room = ((width - left - right) / 66.0).clamp(2.0, 12.0);
         let x_ticks = match self.x_steps {
@@ -155,16 +149,8 @@ impl LineChart {
         };
         let y_values = (y_ticks[0], *y_ticks.last().expect("there are at least two ticks"));
         Some(Frame {
-            x: Axis {
-                values: x,
-                pixels: (left, width - right),
-                steps: self.x_steps,
-            },
-            y: Axis {
-                values: y_values,
-                pixels: (bottom, top),
-                steps: Steps::Linear,
-            },
+            x: Axis { values: x, pixels: (left, width - right), steps: self.x_steps },
+            y: Axis { values: y_values, pixels: (bottom, top), steps: Steps::Linear },
             x_ticks,
             y_ticks,
         })
@@ -207,11 +193,7 @@ impl LineChart {
                 c.path("leader", &d, "");
             }
             let weight = if looks[i].is_strong() { " b" } else { "" };
-            c.text(
-                &format!("tn {}{weight}", looks[i].fill()),
-                (left, place + 4.0),
-                label,
-            );
+            c.text(&format!("tn {}{weight}", looks[i].fill()), (left, place + 4.0), label);
         }
     }
 }
@@ -270,27 +252,17 @@ mod tests {
     use super::*;
 
     fn chart(series: Vec<Series>) -> LineChart {
-        LineChart {
-            series,
-            x_steps: Steps::Log2,
-            y_unit: Unit::Percent,
-            ..LineChart::default()
-        }
+        LineChart { series, x_steps: Steps::Log2, y_unit: Unit::Percent, ..LineChart::default() }
     }
 
     fn series(name: &str, points: &[(f64, f64)]) -> Series {
-        Series {
-            name: name.to_owned(),
-            points: points.to_vec(),
-        }
+        Series { name: name.to_owned(), points: points.to_vec() }
     }
 
     #[test]
     fn same_data_same_bytes() {
-        let c = chart(vec![
-            series("a", &[(1.0, 0.5), (2.0, 0.25)]),
-            series("<b>", &[(1.0, 0.4), (2.0, 0.3)]),
-        ]);
+        let c =
+            chart(vec![series("a", &[(1.0, 0.5), (2.0, 0.25)]), series("<b>", &[(1.0, 0.4), (2.0, 0.3)])]);
         let once = c.draw(600.0, 300.0, Detail::Full).inline();
         assert_eq!(once, c.draw(600.0, 300.0, Detail::Full).inline());
         assert!(once.contains("&lt;b&gt; 30.0") && !once.contains("<b>"));
@@ -298,51 +270,28 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_is_said() {
-        for c in [
-            chart(vec![]),
-            chart(vec![series("a", &[])]),
-            chart(vec![series("a", &[(1.0, f64::NAN)])]),
-        ] {
-            assert!(
-                c.draw(600.0, 300.0, Detail::Full)
-                    .inline()
-                    .contains("nothing to draw")
-            );
+        for c in [chart(vec![]), chart(vec![series("a", &[])]), chart(vec![series("a", &[(1.0, f64::NAN)])])]
+        {
+            assert!(c.draw(600.0, 300.0, Detail::Full).inline().contains("nothing to draw"));
         }
     }
 
     #[test]
     fn values_that_are_no_numbers_leave_a_gap_and_a_note() {
-        let c = chart(vec![series(
-            "a",
-            &[(1.0, 0.5), (2.0, f64::NAN), (4.0, 0.25), (0.0, 0.1), (8.0, 0.2)],
-        )]);
+        let c = chart(vec![series("a", &[(1.0, 0.5), (2.0, f64::NAN), (4.0, 0.25), (0.0, 0.1), (8.0, 0.2)])]);
         let drawing = c.draw(600.0, 300.0, Detail::Full);
-        assert_eq!(
-            drawing.notes,
-            ["2 points without a value that can be drawn are left out."]
-        );
+        assert_eq!(drawing.notes, ["2 points without a value that can be drawn are left out."]);
         let svg = drawing.inline();
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
-        let line = svg
-            .lines()
-            .find(|l| l.contains("class=\"line"))
-            .expect("the line is drawn");
+        let line = svg.lines().find(|l| l.contains("class=\"line")).expect("the line is drawn");
         assert!(line.matches('M').count() >= 2, "the line breaks: {line}");
     }
 
     #[test]
     fn equal_values_and_single_points_are_drawn() {
         let huge = [(1.0, f64::MAX), (2.0, -f64::MAX), (4.0, 1e150), (8.0, 1e-310)];
-        for points in [
-            &[(1.0, 0.0), (2.0, 0.0)][..],
-            &[(5.0, 0.3)],
-            &[(3.0, 0.2), (3.0, 0.2)],
-            &huge,
-        ] {
-            let svg = chart(vec![series("a", points)])
-                .draw(380.0, 260.0, Detail::Full)
-                .inline();
+        for points in [&[(1.0, 0.0), (2.0, 0.0)][..], &[(5.0, 0.3)], &[(3.0, 0.2), (3.0, 0.2)], &huge] {
+            let svg = chart(vec![series("a", points)]).draw(380.0, 260.0, Detail::Full).inline();
             assert!(svg.contains("class=\"line") && !svg.contains("NaN"));
         }
     }
@@ -350,10 +299,7 @@ mod tests {
     #[test]
     fn long_curves_are_thinned_to_the_pixels() {
         let points: Vec<(f64, f64)> = (1..200_000).map(|i| (i as f64, 0.5 / i as f64)).collect();
-        let c = LineChart {
-            series: vec![series("a", &points)],
-            ..LineChart::default()
-        };
+        let c = LineChart { series: vec![series("a", &points)], ..LineChart::default() };
         assert!(c.draw(900.0, 300.0, Detail::Full).inline().len() < 30_000);
     }
 }

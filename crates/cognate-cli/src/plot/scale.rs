@@ -13,21 +13,13 @@ pub(crate) enum Unit {
 impl Unit {
     /// A tick label with the decimals that `step` needs.
     pub(crate) fn tick(self, value: f64, step: f64) -> String {
-        let (value, step) = if self == Self::Percent {
-            (value * 100.0, step * 100.0)
-        } else {
-            (value, step)
-        };
+        let (value, step) = if self == Self::Percent { (value * 100.0, step * 100.0) } else { (value, step) };
         if !(1e-6..1e9).contains(&step) {
             return minus(&format!("{value:.1e}"));
         }
         let places = (-step.abs().log10() - 1e-9).ceil().clamp(0.0, 9.0) as usize;
         let text = minus(&format!("{:.places$}", value + 0.0));
-        if self == Self::Percent {
-            text + "\u{202f}%"
-        } else {
-            text
-        }
+        if self == Self::Percent { text + "\u{202f}%" } else { text }
     }
 
     /// A value in a label, with about three digits.
@@ -53,22 +45,14 @@ pub(crate) fn plain(value: f64, largest: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
-    let magnitude = if largest > 0.0 {
-        largest.log10().floor()
-    } else {
-        0.0
-    };
+    let magnitude = if largest > 0.0 { largest.log10().floor() } else { 0.0 };
     if !(-3.0..7.0).contains(&magnitude) {
         return minus(&format!("{value:.1e}"));
     }
     let places = (2.0 - magnitude).clamp(0.0, 4.0) as usize;
     let text = format!("{value:.places$}");
     // A tiny negative number must not be written as minus zero.
-    let text = if text
-        .trim_start_matches('-')
-        .chars()
-        .all(|c| matches!(c, '0' | '.'))
-    {
+    let text = if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
         text.trim_start_matches('-').to_owned()
     } else {
         text
@@ -102,11 +86,7 @@ pub(crate) fn short_count(value: f64) -> String {
     };
     let places = if scaled.abs() < 10.0 { 2 } else { 0 };
     let text = format!("{scaled:.places$}");
-    let text = if places > 0 {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &text
-    };
+    let text = if places > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     minus(text) + suffix
 }
 
@@ -124,17 +104,12 @@ pub(crate) fn ticks(lo: f64, hi: f64, target: usize) -> Vec<f64> {
     let span = if hi - lo > 1e-300 { hi - lo } else { 1.0 };
     let raw = span / target.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .map(|m| m * power)
-        .into_iter()
-        .find(|s| *s >= raw * 0.999)
-        .unwrap_or(raw);
+    let step =
+        [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= raw * 0.999).unwrap_or(raw);
     let first = (lo / step + 1e-9).floor();
     let last = (hi / step - 1e-9).ceil().max(first + 1.0);
     // Multiples, not sums: a running sum would drift off the round values.
-    (0..=(last - first) as usize)
-        .map(|i| (first + i as f64) * step)
-        .collect()
+    (0..=(last - first) as usize).map(|i| (first + i as f64) * step).collect()
 }
 
 /// Powers of two within `lo..=hi`, at most `most` of them.
@@ -142,10 +117,7 @@ pub(crate) fn powers(lo: f64, hi: f64, most: i32) -> Vec<f64> {
     let first = (lo.log2() - 1e-9).ceil() as i32;
     let last = (hi.log2() + 1e-9).floor() as i32;
     let every = (last - first) / most.max(1) + 1;
-    (first..=last)
-        .filter(|e| (last - e) % every == 0)
-        .map(|e| 2f64.powi(e))
-        .collect()
+    (first..=last).filter(|e| (last - e) % every == 0).map(|e| 2f64.powi(e)).collect()
 }
 
 /// Whether an axis counts steps or doublings.
@@ -187,11 +159,7 @@ mod tests {
         assert_eq!(ticks(0.0, 0.37, 5), [0.0, 1.0, 2.0, 3.0, 4.0].map(|i| i * 0.1));
         assert_eq!(ticks(0.0, 100.0, 4), [0.0, 50.0, 100.0]);
         assert_eq!(ticks(-1.0, 1.0, 4), [-1.0, -0.5, 0.0, 0.5, 1.0]);
-        assert_eq!(
-            ticks(0.0, 0.0, 4).len(),
-            2,
-            "all values equal to zero still make an axis"
-        );
+        assert_eq!(ticks(0.0, 0.0, 4).len(), 2, "all values equal to zero still make an axis");
     }
 
     #[test]
@@ -206,18 +174,9 @@ mod tests {
         assert_eq!(Unit::Percent.tick(0.05, 0.05), "5\u{202f}%");
         assert_eq!(Unit::Percent.tick(0.025, 0.005), "2.5\u{202f}%");
         assert_eq!(Unit::Plain.tick(-0.5, 0.05), "−0.50");
-        assert_eq!(
-            [count(7), count(15_362), count(1_000_000)],
-            ["7", "15,362", "1,000,000"]
-        );
-        assert_eq!(
-            [4096.0, 131_072.0, 1_048_576.0].map(short_count),
-            ["4,096", "131k", "1.05M"]
-        );
-        assert_eq!(
-            [plain(-0.0001, 1.0), plain(0.1234, 0.14), plain(f64::NAN, 1.0)],
-            ["0.00", "0.123", "–"]
-        );
+        assert_eq!([count(7), count(15_362), count(1_000_000)], ["7", "15,362", "1,000,000"]);
+        assert_eq!([4096.0, 131_072.0, 1_048_576.0].map(short_count), ["4,096", "131k", "1.05M"]);
+        assert_eq!([plain(-0.0001, 1.0), plain(0.1234, 0.14), plain(f64::NAN, 1.0)], ["0.00", "0.123", "–"]);
         assert_eq!(plain(1.5e-9, 1.5e-9), "1.5e−9");
     }
 }

@@ -21,16 +21,10 @@ pub(crate) fn looks(n: usize, highlight: Option<usize>) -> Vec<Look> {
     (0..n)
         .map(|i| {
             if highlight == Some(i) {
-                return Look {
-                    index: 0,
-                    strong: true,
-                };
+                return Look { index: 0, strong: true };
             }
             next += 1;
-            Look {
-                index: next - 1,
-                strong: false,
-            }
+            Look { index: next - 1, strong: false }
         })
         .collect()
 }
@@ -54,9 +48,7 @@ impl Look {
             "" => String::new(),
             dash => format!(" stroke-dasharray=\"{dash}\""),
         };
-        c.put(format_args!(
-            "<path class=\"line l{colour}{strong}\"{dash} d=\"{d}\"/>\n"
-        ));
+        c.put(format_args!("<path class=\"line l{colour}{strong}\"{dash} d=\"{d}\"/>\n"));
     }
 
     /// The marker at a place.
@@ -73,14 +65,10 @@ impl Look {
         let class = self.fill();
         if corners.is_empty() {
             let (x, y, r) = (Num(x), Num(y), Num(r));
-            c.put(format_args!(
-                "<circle class=\"{class} mark\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"/>\n"
-            ));
+            c.put(format_args!("<circle class=\"{class} mark\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"/>\n"));
             return;
         }
-        let points = corners
-            .iter()
-            .map(|(dx, dy)| format!("{} {}", Num(x + r * dx), Num(y + r * dy)));
+        let points = corners.iter().map(|(dx, dy)| format!("{} {}", Num(x + r * dx), Num(y + r * dy)));
         let d = format!("M{}z", points.collect::<Vec<_>>().join("L"));
         c.path(&format!("{class} mark"), &d, "");
     }
@@ -98,11 +86,7 @@ pub(crate) fn legend(c: &mut Canvas, names: &[&str], looks: &[Look], (x, y): (f6
         let middle = top + ROW / 2.0;
         look.line(c, &format!("M{} {}h26", Num(left), Num(middle)));
         look.marker(c, (left + 13.0, middle));
-        c.text(
-            if look.strong { "b" } else { "" },
-            (left + 33.0, middle + 4.0),
-            &name,
-        );
+        c.text(if look.strong { "b" } else { "" }, (left + 33.0, middle + 4.0), &name);
         left += needs;
     }
     if names.is_empty() { 0.0 } else { top + ROW - y }
@@ -161,10 +145,7 @@ mod tests {
         sorted.sort_by(f64::total_cmp);
         assert!(sorted.windows(2).all(|w| w[1] - w[0] > 13.999), "{sorted:?}");
         assert!(sorted[0] >= 0.0 && sorted[5] <= 100.0);
-        assert!(
-            (places[3] - 10.0).abs() < 1e-9,
-            "a label with room stays where it belongs"
-        );
+        assert!((places[3] - 10.0).abs() < 1e-9, "a label with room stays where it belongs");
         assert!(places[0] < places[1] && places[1] < places[2] && places[5] < places[4]);
     }
 

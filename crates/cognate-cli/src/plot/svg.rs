@@ -105,9 +105,7 @@ impl Canvas {
     /// A straight line from `a` to `b`.
     pub(crate) fn line(&mut self, class: &str, a: (f64, f64), b: (f64, f64)) {
         let (x1, y1, x2, y2) = (Num(a.0), Num(a.1), Num(b.0), Num(b.1));
-        self.put(format_args!(
-            "<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>\n"
-        ));
+        self.put(format_args!("<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>\n"));
     }
 
     /// A rectangle with its upper left corner at `at`.
@@ -124,18 +122,14 @@ impl Canvas {
             self.put(format_args!("<path class=\"{class}\" d=\"{d}\"/>\n"));
         } else {
             let tip = escape(tip);
-            self.put(format_args!(
-                "<path class=\"{class}\" d=\"{d}\"><title>{tip}</title></path>\n"
-            ));
+            self.put(format_args!("<path class=\"{class}\" d=\"{d}\"><title>{tip}</title></path>\n"));
         }
     }
 
     /// A text; `class` carries the anchor (`m` middle, `e` end).
     pub(crate) fn text(&mut self, class: &str, at: (f64, f64), text: &str) {
         let (x, y, text) = (Num(at.0), Num(at.1), escape(text));
-        self.put(format_args!(
-            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>\n"
-        ));
+        self.put(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>\n"));
     }
 
     /// A text turned by `degrees` about its anchor.
@@ -148,13 +142,7 @@ impl Canvas {
 
     /// Ends the drawing.
     pub(crate) fn finish(self, title: &str, width: f64, height: f64) -> Drawing {
-        Drawing {
-            title: title.to_owned(),
-            width,
-            height,
-            body: self.out,
-            notes: Vec::new(),
-        }
+        Drawing { title: title.to_owned(), width, height, body: self.out, notes: Vec::new() }
     }
 }
 
@@ -191,11 +179,7 @@ impl Drawing {
     pub(crate) fn standalone(&self) -> String {
         const PAD: f64 = 16.0;
         const HEAD: f64 = 30.0;
-        let lines: Vec<String> = self
-            .notes
-            .iter()
-            .flat_map(|n| wrap(n, self.width, 11.0))
-            .collect();
+        let lines: Vec<String> = self.notes.iter().flat_map(|n| wrap(n, self.width, 11.0)).collect();
         let width = self.width + 2.0 * PAD;
         let height = self.height + 2.0 * PAD + HEAD + 16.0 * lines.len() as f64;
         let mut c = Canvas::default();
@@ -207,11 +191,7 @@ impl Drawing {
         ));
         c.rect("paper", (0.0, 0.0), (width, height));
         c.text("b big", (PAD, PAD + 14.0), &shorten(&self.title, 90));
-        c.open(&format!(
-            "transform=\"translate({} {})\"",
-            Num(PAD),
-            Num(PAD + HEAD)
-        ));
+        c.open(&format!("transform=\"translate({} {})\"", Num(PAD), Num(PAD + HEAD)));
         c.out.push_str(&self.body);
         for (i, line) in lines.iter().enumerate() {
             c.text("t", (0.0, self.height + 16.0 * (i + 1) as f64), line);
@@ -245,14 +225,8 @@ mod tests {
 
     #[test]
     fn text_cannot_leave_its_place() {
-        assert_eq!(
-            escape("<script>\"a\" & 'b'"),
-            "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;"
-        );
-        assert_eq!(
-            escape("a\0b\nc\u{7f}\u{202e}\u{fffe}d"),
-            "a\u{fffd}b c\u{fffd}\u{fffd}\u{fffd}d"
-        );
+        assert_eq!(escape("<script>\"a\" & 'b'"), "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;");
+        assert_eq!(escape("a\0b\nc\u{7f}\u{202e}\u{fffe}d"), "a\u{fffd}b c\u{fffd}\u{fffd}\u{fffd}d");
         assert_eq!(escape("zażółć 任务"), "zażółć 任务");
     }
 
@@ -265,9 +239,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_stable() {
-        let shown: Vec<String> = [1.0, -0.001, 2.5, 1.0 / 3.0, 1200.0]
-            .map(|v| Num(v).to_string())
-            .into();
+        let shown: Vec<String> = [1.0, -0.001, 2.5, 1.0 / 3.0, 1200.0].map(|v| Num(v).to_string()).into();
         assert_eq!(shown, ["1", "0", "2.5", "0.33", "1200"]);
     }
 
@@ -276,15 +248,10 @@ mod tests {
         let mut c = Canvas::default();
         c.text("m", (1.0, 2.0), "<b>");
         let mut drawing = c.finish("a < b", 100.0, 50.0);
-        drawing
-            .notes
-            .push("one two three four five six seven eight nine".to_owned());
+        drawing.notes.push("one two three four five six seven eight nine".to_owned());
         let file = drawing.standalone();
         assert!(file.contains("prefers-color-scheme") && file.contains("&lt;b&gt;"));
-        assert!(
-            !file.contains("var("),
-            "viewers other than browsers know no CSS variables"
-        );
+        assert!(!file.contains("var("), "viewers other than browsers know no CSS variables");
         assert!(file.contains(">one two three") && file.matches("class=\"t\"").count() > 1);
         assert!(!drawing.inline().contains("<style"));
     }

@@ -46,10 +46,7 @@ const RULES: &str = "
 fn rules() -> String {
     let mut css = RULES.to_owned();
     for i in 0..SERIES_COLOURS {
-        add(
-            &mut css,
-            format_args!(".cg .l{i}{{stroke:var(--c{i})}}.cg .f{i}{{fill:var(--c{i})}}"),
-        );
+        add(&mut css, format_args!(".cg .l{i}{{stroke:var(--c{i})}}.cg .f{i}{{fill:var(--c{i})}}"));
     }
     css
 }
@@ -86,11 +83,7 @@ mod tests {
         let luminance = |colour: &str| {
             let channel = |i: usize| {
                 let v = u8::from_str_radix(&colour[i..i + 2], 16).expect("two hex digits") as f64 / 255.0;
-                if v <= 0.04045 {
-                    v / 12.92
-                } else {
-                    ((v + 0.055) / 1.055).powf(2.4)
-                }
+                if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
             };
             0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
         };

@@ -187,14 +187,8 @@ mod tests {
         let parse =
             |json: &str| serde_json::from_str::<LearnerConfig>(json).map_err(|error| error.to_string());
         let full = r#"{"perceptron":{"interaction":{"coupled":{"b":1.0}}}}"#;
-        assert_eq!(
-            serde_json::to_string(&parse("\"perceptron\"").unwrap()).unwrap(),
-            full
-        );
-        assert_eq!(
-            parse(r#"{"perceptron": {"interaction": "coupled"}}"#),
-            parse(full)
-        );
+        assert_eq!(serde_json::to_string(&parse("\"perceptron\"").unwrap()).unwrap(), full);
+        assert_eq!(parse(r#"{"perceptron": {"interaction": "coupled"}}"#), parse(full));
         assert!(parse(r#"{"perceptron": {"interaction": "pairwise"}}"#).is_ok());
         assert_eq!(
             parse(r#"{"perceptron": {"interaction": {"coupled": {"c": 2}}}}"#).unwrap_err(),
@@ -206,10 +200,6 @@ mod tests {
             "{unknown}"
         );
         assert!(parse(r#"{"perceptron": {}, "other": {}}"#).is_err());
-        assert!(
-            parse("7")
-                .unwrap_err()
-                .contains("expected a learner: a name, or a table")
-        );
+        assert!(parse("7").unwrap_err().contains("expected a learner: a name, or a table"));
     }
 }

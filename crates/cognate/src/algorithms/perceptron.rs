@@ -28,8 +28,9 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict};
-use crate::linalg::shared_own::{Dots, Parts};
+use crate::linalg::shared_own::{Dots, Located, Parts};
 use crate::linalg::{SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
+use crate::stream::Batch;
 use crate::tasks::Tasks;
 
 /// Parameters of `perceptron`.
@@ -42,25 +43,15 @@ pub struct PerceptronConfig {
 
 impl PerceptronConfig {
     pub(super) fn validate(&self) -> Vec<ConfigProblem> {
-        self.interaction
-            .validate()
-            .into_iter()
-            .map(|problem| problem.within("interaction"))
-            .collect()
+        self.interaction.validate().into_iter().map(|problem| problem.within("interaction")).collect()
     }
 
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "the registry asks every config; some have no interaction"
-    )]
+    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
     pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
         Some(&self.interaction)
     }
 
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "the registry asks every config; some have no interaction"
-    )]
+    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
     pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         Some(&mut self.interaction)
     }
@@ -71,32 +62,21 @@ impl PerceptronConfig {
 pub struct Perceptron {
     tasks: usize,
     weights: Weights,
+    /// Scratch, not state.
+    located: [Located; AHEAD],
 }
 
 #[derive(Debug, Clone)]
 enum Weights {
-    Uniform {
-        rule: Uniform,
-        weights: SharedOwn,
-    },
-    Blocks {
-        blocks: Blocks,
-        rows: Vec<TaskRows>,
-        outside: SharedOwn,
-    },
+    Uniform { rule: Uniform, weights: SharedOwn },
+    Blocks { blocks: Blocks, rows: Vec<TaskRows>, outside: SharedOwn },
 }
 
 /// Tasks outside every block have weights of their own only.
-const OUTSIDE: Parts = Parts {
-    shared: false,
-    own: true,
-};
+const OUTSIDE: Parts = Parts { shared: false, own: true };
 
 fn parts(rule: Uniform) -> Parts {
-    Parts {
-        shared: rule != Uniform::Independent,
-        own: rule != Uniform::Pooled,
-    }
+    Parts { shared: rule != Uniform::Independent, own: rule != Uniform::Pooled }
 }
 
 /// The margin from the two inner products.
@@ -125,15 +105,11 @@ impl Predict for Perceptron {
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         match &self.weights {
             Weights::Uniform { rule, weights } => {
-                combine(rule.scales(self.tasks_with(task)), weights.dots(task, x))
+                combine(rule.scales(self.tasks_with(task)), weights.dots_of(task, x))
             }
-            Weights::Blocks {
-                blocks,
-                rows,
-                outside,
-            } => match blocks.place(task) {
+            Weights::Blocks { blocks, rows, outside } => match blocks.place(task) {
                 Some(place) => rows[place.block].dot(place.column, x),
-                None => outside.dots(task, x).own,
+                None => outside.dots_of(task, x).own,
             },
         }
     }
@@ -141,27 +117,19 @@ impl Predict for Perceptron {
 
 impl LearnOne for Perceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        let Example {
-            task,
-            features,
-            label,
-        } = example;
+        let Example { task, features, label } = example;
         self.tasks = self.tasks_with(task);
         let mistake = is_mistake(label, margin);
         if mistake {
             match &mut self.weights {
-                Weights::Uniform { weights, .. } => weights.add(task, features, label),
-                Weights::Blocks {
-                    blocks,
-                    rows,
-                    outside,
-                } => match blocks.place(task) {
+                Weights::Uniform { weights, .. } => weights.add_to(task, features, label),
+                Weights::Blocks { blocks, rows, outside } => match blocks.place(task) {
                     Some(place) => {
                         // Column i of R is row i, since R is symmetric.
                         let rates = blocks.relations()[place.block].row(place.column);
                         rows[place.block].add(features, rates, label);
                     }
-                    None => outside.add(task, features, label),
+                    None => outside.add_to(task, features, label),
                 },
             }
         }
@@ -173,22 +141,59 @@ impl LearnOne for Perceptron {
         let tasks = self.tasks_with(example.task);
         if let Weights::Uniform { rule, weights } = &mut self.weights {
             self.tasks = tasks;
-            let margin = combine(
-                rule.scales(tasks),
-                weights.dots_locating(example.task, example.features),
-            );
-            let updated = is_mistake(example.label, margin);
-            if updated {
-                weights.add_located(example.task, example.features, example.label);
-            }
-            return Outcome { margin, updated };
+            let located = &mut self.located[0];
+            weights.locate(example.task, example.features, located);
+            return learn_located(*rule, weights, tasks, example, located);
         }
         let margin = self.margin(example.task, example.features);
-        Outcome {
-            margin,
-            updated: self.update(example, margin),
+        Outcome { margin, updated: self.update(example, margin) }
+    }
+
+    /// As one by one, finding the weights of some examples ahead so that they are in cache when needed.
+    fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
+        outcomes.clear();
+        let Weights::Uniform { rule, weights } = &mut self.weights else {
+            outcomes.extend(batch.examples().map(|example| self.learn(example)));
+            return;
+        };
+        let locate = |weights: &SharedOwn, at: usize, located: &mut [Located; AHEAD]| {
+            if at + AHEAD < batch.len() {
+                weights.prefetch_task(batch.example(at + AHEAD).task);
+            }
+            if at < batch.len() {
+                let Example { task, features, .. } = batch.example(at);
+                weights.locate(task, features, &mut located[at % AHEAD]);
+            }
+        };
+        (0..AHEAD - 1).for_each(|at| locate(weights, at, &mut self.located));
+        for (at, example) in batch.examples().enumerate() {
+            locate(weights, at + AHEAD - 1, &mut self.located);
+            self.tasks = self.tasks.max(example.task.index() + 1);
+            let located = &mut self.located[at % AHEAD];
+            weights.relocate(example.features, located);
+            outcomes.push(learn_located(*rule, weights, self.tasks, example, located));
         }
     }
+}
+
+/// Examples whose weights are on their way at a time.
+const AHEAD: usize = 4;
+
+/// Margin and update of an example whose features have been located.
+fn learn_located(
+    rule: Uniform,
+    weights: &mut SharedOwn,
+    tasks: usize,
+    example: Example<'_>,
+    located: &mut Located,
+) -> Outcome {
+    let Example { task, features, label } = example;
+    let margin = combine(rule.scales(tasks), weights.dots(task, features, located));
+    let updated = is_mistake(label, margin);
+    if updated {
+        weights.add(task, features, label, located);
+    }
+    Outcome { margin, updated }
 }
 
 impl Inspect for Perceptron {
@@ -207,27 +212,11 @@ impl Inspect for Perceptron {
         match &self.weights {
             Weights::Uniform { rule, weights } => {
                 let scales = rule.scales(self.tasks);
-                weights.weights(
-                    task,
-                    Dots {
-                        own: scales.own,
-                        shared: scales.shared,
-                    },
-                )
+                weights.weights(task, Dots { own: scales.own, shared: scales.shared })
             }
-            Weights::Blocks {
-                blocks,
-                rows,
-                outside,
-            } => match blocks.place(task) {
+            Weights::Blocks { blocks, rows, outside } => match blocks.place(task) {
                 Some(place) => rows[place.block].weights(place.column),
-                None => outside.weights(
-                    task,
-                    Dots {
-                        own: 1.0,
-                        shared: 0.0,
-                    },
-                ),
+                None => outside.weights(task, Dots { own: 1.0, shared: 0.0 }),
             },
         }
     }
@@ -256,40 +245,24 @@ impl Algorithm for Perceptron {
     type State = PerceptronState;
 
     fn build(config: &PerceptronConfig, tasks: &Tasks) -> Result<Self, ConfigError> {
-        let interaction = config
-            .interaction
-            .build(tasks)
-            .map_err(|error| error.within("interaction"))?;
+        let interaction = config.interaction.build(tasks).map_err(|error| error.within("interaction"))?;
         let weights = match interaction {
-            Interaction::Uniform(rule) => Weights::Uniform {
-                rule,
-                weights: SharedOwn::new(parts(rule)),
-            },
+            Interaction::Uniform(rule) => Weights::Uniform { rule, weights: SharedOwn::new(parts(rule)) },
             Interaction::Blocks(blocks) => Weights::Blocks {
-                rows: blocks
-                    .relations()
-                    .iter()
-                    .map(|relation| TaskRows::new(relation.size()))
-                    .collect(),
+                rows: blocks.relations().iter().map(|relation| TaskRows::new(relation.size())).collect(),
                 outside: SharedOwn::new(OUTSIDE),
                 blocks,
             },
         };
-        Ok(Self {
-            tasks: tasks.count(),
-            weights,
-        })
+        Ok(Self { tasks: tasks.count(), weights, located: Default::default() })
     }
 
     fn state(&self) -> PerceptronState {
         let tasks = self.tasks as u64;
         match &self.weights {
-            Weights::Uniform { weights, .. } => PerceptronState {
-                tasks,
-                uniform: Some(weights.state()),
-                blocks: None,
-                outside: None,
-            },
+            Weights::Uniform { weights, .. } => {
+                PerceptronState { tasks, uniform: Some(weights.state()), blocks: None, outside: None }
+            }
             Weights::Blocks { rows, outside, .. } => PerceptronState {
                 tasks,
                 uniform: None,
@@ -302,26 +275,15 @@ impl Algorithm for Perceptron {
     fn restore(&mut self, state: PerceptronState) -> Result<(), StateError> {
         let saved = usize::try_from(state.tasks)
             .ok()
-            .filter(|tasks| *tasks >= self.tasks && *tasks <= u32::MAX as usize);
+            .filter(|tasks| *tasks >= self.tasks && u32::try_from(*tasks).is_ok());
         let tasks = saved.ok_or_else(|| StateError::new("the number of tasks is out of range"))?;
         match (&mut self.weights, state.uniform, state.blocks, state.outside) {
             (Weights::Uniform { rule, weights }, Some(saved), None, None) => {
                 *weights = SharedOwn::restore(parts(*rule), tasks, saved)?;
             }
-            (
-                Weights::Blocks {
-                    rows,
-                    outside,
-                    blocks,
-                },
-                None,
-                Some(saved),
-                Some(saved_outside),
-            ) => {
+            (Weights::Blocks { rows, outside, blocks }, None, Some(saved), Some(saved_outside)) => {
                 if saved.len() != rows.len() {
-                    return Err(StateError::new(
-                        "the graph or matrix has another number of blocks",
-                    ));
+                    return Err(StateError::new("the graph or matrix has another number of blocks"));
                 }
                 for ((rows, relation), saved) in rows.iter_mut().zip(blocks.relations()).zip(saved) {
                     *rows = TaskRows::restore(relation.size(), saved)?;
@@ -329,9 +291,7 @@ impl Algorithm for Perceptron {
                 *outside = SharedOwn::restore(OUTSIDE, tasks, saved_outside)?;
             }
             _ => {
-                return Err(StateError::new(
-                    "the weights are not of the kind that the interaction keeps",
-                ));
+                return Err(StateError::new("the weights are not of the kind that the interaction keeps"));
             }
         }
         self.tasks = tasks;
@@ -352,54 +312,25 @@ mod tests {
             (r#""pooled""#, [1.0, 1.0, 1.0]),
             (r#""pairwise""#, [0.5, 0.25, 0.25]),
             (r#"{"coupled": {"b": 2}}"#, [5.0 / 9.0, 2.0 / 9.0, 2.0 / 9.0]),
-            (
-                r#"{"graph": {"edges": [["1", "2"]]}}"#,
-                [2.0 / 3.0, 1.0 / 3.0, 0.0],
-            ),
+            (r#"{"graph": {"edges": [["1", "2"]]}}"#, [2.0 / 3.0, 1.0 / 3.0, 0.0]),
             (r#"{"graph": {"edges": "complete"}}"#, [0.5, 0.25, 0.25]),
-            (
-                r#"{"matrix": {"rows": [[2, 0, 0], [0, 1, 0], [0, 0, 1]]}}"#,
-                [0.5, 0.0, 0.0],
-            ),
+            (r#"{"matrix": {"rows": [[2, 0, 0], [0, 1, 0], [0, 0, 1]]}}"#, [0.5, 0.0, 0.0]),
         ] {
-            let config = PerceptronConfig {
-                interaction: serde_json::from_str(json).unwrap(),
-            };
+            let config = PerceptronConfig { interaction: serde_json::from_str(json).unwrap() };
             let mut learner = Perceptron::build(&config, &tasks).unwrap();
             let features = SparseView::try_new(&[4], &[2.0]).unwrap();
-            assert!(
-                learner
-                    .learn(Example {
-                        task: TaskId(0),
-                        features,
-                        label: -1.0
-                    })
-                    .updated
-            );
+            assert!(learner.learn(Example { task: TaskId(0), features, label: -1.0 }).updated);
             for (task, rate) in column.into_iter().enumerate() {
                 let task = TaskId(task as u32);
-                assert!(
-                    (learner.margin(task, features) + 4.0 * rate).abs() < 1e-12,
-                    "{json} {task:?}"
-                );
-                assert!(
-                    (learner.relation(task, TaskId(0)) - rate).abs() < 1e-12,
-                    "{json} {task:?}"
-                );
-                let weights = if rate == 0.0 {
-                    vec![]
-                } else {
-                    vec![(4, -2.0 * rate)]
-                };
+                assert!((learner.margin(task, features) + 4.0 * rate).abs() < 1e-12, "{json} {task:?}");
+                assert!((learner.relation(task, TaskId(0)) - rate).abs() < 1e-12, "{json} {task:?}");
+                let weights = if rate == 0.0 { vec![] } else { vec![(4, -2.0 * rate)] };
                 let close = learner
                     .weights(task)
                     .iter()
                     .zip(&weights)
                     .all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12);
-                assert!(
-                    close && learner.weights(task).len() == weights.len(),
-                    "{json} {task:?}"
-                );
+                assert!(close && learner.weights(task).len() == weights.len(), "{json} {task:?}");
             }
         }
     }

@@ -185,19 +185,12 @@ impl<'de> Deserialize<'de> for Edge {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Edge, A::Error> {
-                let from: TaskName = parts
-                    .next_element()?
-                    .ok_or_else(|| A::Error::invalid_length(0, &self))?;
-                let to: TaskName = parts
-                    .next_element()?
-                    .ok_or_else(|| A::Error::invalid_length(1, &self))?;
+                let from: TaskName =
+                    parts.next_element()?.ok_or_else(|| A::Error::invalid_length(0, &self))?;
+                let to: TaskName = parts.next_element()?.ok_or_else(|| A::Error::invalid_length(1, &self))?;
                 let weight = parts.next_element()?.unwrap_or(1.0);
                 match parts.next_element::<serde::de::IgnoredAny>()? {
-                    None => Ok(Edge {
-                        from: from.0,
-                        to: to.0,
-                        weight,
-                    }),
+                    None => Ok(Edge { from: from.0, to: to.0, weight }),
                     Some(_) => Err(A::Error::invalid_length(4, &self)),
                 }
             }
@@ -250,12 +243,7 @@ impl InteractionConfig {
             Self::Graph(graph) => graph.validate(),
             Self::Matrix(matrix) => match (&matrix.rows, &matrix.file) {
                 (Some(_), None) => Vec::new(),
-                _ => vec![one_of(
-                    "matrix",
-                    "rows",
-                    matrix.rows.is_some(),
-                    matrix.file.is_some(),
-                )],
+                _ => vec![one_of("matrix", "rows", matrix.rows.is_some(), matrix.file.is_some())],
             },
         }
     }
@@ -263,16 +251,11 @@ impl InteractionConfig {
     /// Names the tasks that the interaction speaks of.
     pub(crate) fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
         match self {
-            Self::Graph(GraphConfig {
-                edges: Some(Edges::List(edges)),
-                ..
-            }) => {
+            Self::Graph(GraphConfig { edges: Some(Edges::List(edges)), .. }) => {
                 for name in edges.iter().flat_map(|edge| [&edge.from, &edge.to]) {
                     tasks.meet(name).map_err(|limit| {
-                        let message = format!(
-                            "task {name:?} is not one of the {} declared tasks",
-                            limit.declared
-                        );
+                        let message =
+                            format!("task {name:?} is not one of the {} declared tasks", limit.declared);
                         ConfigProblem::new("graph.edges", message)
                     })?;
                 }
@@ -295,17 +278,15 @@ impl InteractionConfig {
 impl GraphConfig {
     fn validate(&self) -> Vec<ConfigProblem> {
         if self.edges.is_some() == self.file.is_some() {
-            return vec![one_of(
-                "graph",
-                "edges",
-                self.edges.is_some(),
-                self.file.is_some(),
-            )];
+            return vec![one_of("graph", "edges", self.edges.is_some(), self.file.is_some())];
         }
         let mut seen = std::collections::BTreeSet::new();
         let mut problems = Vec::new();
         for Edge { from, to, weight } in self.edges.as_ref().map_or(&[][..], Edges::list) {
             let mut add = |message| problems.push(ConfigProblem::new("graph.edges", message));
+            if from.is_empty() || to.is_empty() {
+                add(format!("the edge {from:?} - {to:?} has a task without a name"));
+            }
             if from == to {
                 add(format!("the edge {from:?} - {to:?} joins a task to itself"));
             }

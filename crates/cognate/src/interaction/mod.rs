@@ -49,24 +49,12 @@ impl Uniform {
     pub(crate) fn scales(self, tasks: usize) -> Scales {
         let k = tasks.max(1) as f64;
         match self {
-            Self::Independent => Scales {
-                own: 1.0,
-                shared: 0.0,
-            },
-            Self::Pooled => Scales {
-                own: 0.0,
-                shared: 1.0,
-            },
+            Self::Independent => Scales { own: 1.0, shared: 0.0 },
+            Self::Pooled => Scales { own: 0.0, shared: 1.0 },
             // Inverse of (4): 2/(K+1) on the diagonal, 1/(K+1) elsewhere.
-            Self::Pairwise => Scales {
-                own: 1.0 / (k + 1.0),
-                shared: 1.0 / (k + 1.0),
-            },
+            Self::Pairwise => Scales { own: 1.0 / (k + 1.0), shared: 1.0 / (k + 1.0) },
             // Inverse of (5): (b+K)/((1+b)K) on the diagonal, b/((1+b)K) elsewhere.
-            Self::Coupled { b } => Scales {
-                own: 1.0 / (1.0 + b),
-                shared: b / ((1.0 + b) * k),
-            },
+            Self::Coupled { b } => Scales { own: 1.0 / (1.0 + b), shared: b / (1.0 + b) / k },
         }
     }
 }
@@ -75,11 +63,7 @@ impl Uniform {
     /// R[to, from] among `tasks` tasks.
     pub(crate) fn relation(self, to: TaskId, from: TaskId, tasks: usize) -> f64 {
         let scales = self.scales(tasks);
-        if to == from {
-            scales.own + scales.shared
-        } else {
-            scales.shared
-        }
+        if to == from { scales.own + scales.shared } else { scales.shared }
     }
 }
 
@@ -125,10 +109,7 @@ impl Blocks {
             if self.place.len() <= task.index() {
                 self.place.resize(task.index() + 1, None);
             }
-            self.place[task.index()] = Some(Place {
-                block: self.relations.len(),
-                column,
-            });
+            self.place[task.index()] = Some(Place { block: self.relations.len(), column });
         }
         self.relations.push(relation);
     }
@@ -161,18 +142,11 @@ fn matrix_block(matrix: &MatrixConfig, tasks: &Tasks) -> Result<Blocks, ConfigEr
     let rows = matrix.rows.as_deref().unwrap_or_default();
     let problem = |message: String| ConfigProblem::new("matrix.rows", message);
     if rows.len() > LARGEST_BLOCK {
-        return Err(problem(format!(
-            "{} rows; at most {LARGEST_BLOCK} are inverted",
-            rows.len()
-        ))
-        .into());
+        return Err(problem(format!("{} rows; at most {LARGEST_BLOCK} are inverted", rows.len())).into());
     }
     if tasks.len() != rows.len() {
-        let message = format!(
-            "{} rows for {} named tasks; there must be a row a task",
-            rows.len(),
-            tasks.len()
-        );
+        let message =
+            format!("{} rows for {} named tasks; there must be a row a task", rows.len(), tasks.len());
         return Err(problem(message).into());
     }
     let relation = Symmetric::try_from_rows(rows).and_then(|a| a.try_inverse());
@@ -197,17 +171,10 @@ fn graph_blocks(edges: &[Edge], tasks: &Tasks) -> Result<Blocks, ConfigError> {
     let mut blocks = Blocks::default();
     for (members, inside) in components(tasks.len(), &ends) {
         if members.len() > LARGEST_BLOCK {
-            let message = format!(
-                "{} connected tasks; at most {LARGEST_BLOCK} are inverted",
-                members.len()
-            );
+            let message = format!("{} connected tasks; at most {LARGEST_BLOCK} are inverted", members.len());
             return Err(ConfigProblem::new("graph.edges", message).into());
         }
-        let column = |task: TaskId| {
-            members
-                .binary_search(&task)
-                .expect("an edge stays in its component")
-        };
+        let column = |task: TaskId| members.binary_search(&task).expect("an edge stays in its component");
         let mut a = vec![vec![0.0; members.len()]; members.len()];
         (0..members.len()).for_each(|at| a[at][at] = 1.0);
         for (from, to, weight) in inside {
@@ -243,11 +210,7 @@ fn components(tasks: usize, edges: &[WeightedEdge]) -> Vec<(Vec<TaskId>, Vec<Wei
     }
     let mut found = std::collections::BTreeMap::<usize, (Vec<TaskId>, Vec<WeightedEdge>)>::new();
     for edge in edges {
-        found
-            .entry(root(&mut parent, edge.0.index()))
-            .or_default()
-            .1
-            .push(*edge);
+        found.entry(root(&mut parent, edge.0.index())).or_default().1.push(*edge);
     }
     for task in 0..tasks {
         if let Some(component) = found.get_mut(&root(&mut parent, task)) {
@@ -276,35 +239,22 @@ mod tests {
             assert!(a_times_r(Uniform::Pairwise, kf, -1.0, k), "(4) at K = {k}");
             for b in [0.0, 0.5, 4.0, 300.0] {
                 let a = kf + b * (kf - 1.0);
-                assert!(
-                    a_times_r(Uniform::Coupled { b }, a / kf, -b / kf, k),
-                    "(5) at K = {k}, b = {b}"
-                );
+                assert!(a_times_r(Uniform::Coupled { b }, a / kf, -b / kf, k), "(5) at K = {k}, b = {b}");
             }
-            assert_eq!(
-                Uniform::Coupled { b: 0.0 }.scales(k).own,
-                Uniform::Independent.scales(k).own
-            );
+            assert_eq!(Uniform::Coupled { b: 0.0 }.scales(k).own, Uniform::Independent.scales(k).own);
         }
     }
 
     #[test]
     fn graphs_fall_into_components() {
         let tasks = Tasks::named(["a", "b", "c", "d", "e"]).unwrap();
-        let edge = |from: &str, to: &str| Edge {
-            from: from.into(),
-            to: to.into(),
-            weight: 2.0,
-        };
+        let edge = |from: &str, to: &str| Edge { from: from.into(), to: to.into(), weight: 2.0 };
         let blocks = graph_blocks(&[edge("d", "b"), edge("a", "c")], &tasks).unwrap();
         assert_eq!(blocks.relations.len(), 2);
         assert_eq!(blocks.place(TaskId(4)), None);
         // I + L of one edge of weight 2 is [[3, -2], [-2, 3]]; its inverse [[3, 2], [2, 3]] / 5.
         let relation = |to, from| blocks.relation(TaskId(to), TaskId(from));
         assert!((relation(0, 2) - 0.4).abs() < 1e-12 && (relation(1, 1) - 0.6).abs() < 1e-12);
-        assert_eq!(
-            (relation(0, 1), relation(4, 4), relation(4, 0), relation(9, 9)),
-            (0.0, 1.0, 0.0, 1.0)
-        );
+        assert_eq!((relation(0, 1), relation(4, 4), relation(4, 0), relation(9, 9)), (0.0, 1.0, 0.0, 1.0));
     }
 }

@@ -5,6 +5,7 @@
 //! matrices and is the only place that knows the linear algebra crate.
 
 pub(crate) mod index_map;
+pub(crate) mod prefetch;
 pub(crate) mod shared_own;
 pub(crate) mod symmetric;
 pub(crate) mod task_rows;

@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::IndexMap;
-use super::index_map::Cell;
+use super::index_map::NOWHERE;
+use super::prefetch::prefetch;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
@@ -21,14 +22,25 @@ pub(crate) struct Parts {
 #[derive(Debug, Clone)]
 pub(crate) struct SharedOwn {
     parts: Parts,
-    /// Feature to slot.
+    /// Feature to slot, from 1; a feature never touched reads as slot 0.
     slots: IndexMap<u32>,
     /// Slot to feature.
     features: Vec<u32>,
+    /// Weight of each slot; that of slot 0 is 0 for ever, so that untouched features need no test.
     shared: Vec<f64>,
     own: Vec<IndexMap<f64>>,
-    /// Slots of the example at hand, so that learning looks each feature up once.
-    located: Vec<u32>,
+}
+
+/// An example's features as a learner finds them: filled by [`SharedOwn::locate`], used by the others.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Located {
+    /// Where the features were when there were so many slots.
+    slots: Vec<u32>,
+    known_slots: usize,
+    /// Places of the slots in the task's own vector.
+    places: Vec<u32>,
+    /// Slots that the task has no own weight for yet.
+    fresh: Vec<u32>,
 }
 
 /// Inner products of one example with the two parts.
@@ -43,73 +55,79 @@ impl SharedOwn {
         Self {
             parts,
             slots: IndexMap::default(),
-            features: Vec::new(),
-            shared: Vec::new(),
+            features: vec![u32::MAX],
+            shared: vec![0.0],
             own: Vec::new(),
-            located: Vec::new(),
         }
     }
 
-    /// Inner products of `x` with the shared vector and the task's own.
-    pub(crate) fn dots(&self, task: TaskId, x: SparseView<'_>) -> Dots {
-        let own = self.own.get(task.index());
-        let mut dots = Dots::default();
-        for (feature, value) in x.iter() {
-            let slot = self.slots.get(feature);
-            if slot != u32::ABSENT {
-                self.accumulate(&mut dots, own, slot, value);
-            }
-        }
-        dots
+    /// Asks for the task's tables, which say where its weights are.
+    pub(crate) fn prefetch_task(&self, task: TaskId) {
+        prefetch(&self.own, task.index());
     }
 
-    /// The same, remembering the slots for [`Self::add_located`].
-    pub(crate) fn dots_locating(&mut self, task: TaskId, x: SparseView<'_>) -> Dots {
-        let mut located = std::mem::take(&mut self.located);
-        located.clear();
-        located.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
-        let own = self.own.get(task.index());
-        let mut dots = Dots::default();
-        for (slot, value) in located.iter().zip(x.values()) {
-            if *slot != u32::ABSENT {
-                self.accumulate(&mut dots, own, *slot, *value);
-            }
-        }
-        self.located = located;
-        dots
-    }
-
-    #[inline]
-    fn accumulate(&self, dots: &mut Dots, own: Option<&IndexMap<f64>>, slot: u32, value: f64) {
+    /// Finds the slots of an example's features, and asks for their weights to be there soon.
+    pub(crate) fn locate(&self, task: TaskId, x: SparseView<'_>, located: &mut Located) {
+        located.known_slots = self.features.len();
+        located.slots.clear();
+        located.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
         if self.parts.shared {
-            dots.shared += self.shared[slot as usize] * value;
+            located.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize));
         }
-        if let Some(own) = own {
-            dots.own += own.get(slot) * value;
+        if let Some(own) = self.own.get(task.index()) {
+            located.slots.iter().for_each(|slot| own.prefetch(*slot));
         }
     }
 
-    /// Adds `step * x` to the parts kept.
-    pub(crate) fn add(&mut self, task: TaskId, x: SparseView<'_>, step: f64) {
-        self.located.clear();
-        self.located
-            .extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
-        self.add_located(task, x, step);
+    /// Inner products of a located example with the shared vector and the task's own.
+    pub(crate) fn dots(&self, task: TaskId, x: SparseView<'_>, located: &mut Located) -> Dots {
+        debug_assert_eq!(located.slots.len(), x.len(), "the slots are those of this example");
+        let mut dots = Dots::default();
+        if self.parts.shared {
+            dots.shared = dot(located.slots.iter().map(|slot| self.shared[*slot as usize]), x.values());
+        }
+        located.places.clear();
+        if let Some(own) = self.own.get(task.index()) {
+            located.places.resize(x.len(), 0);
+            own.places(&located.slots, &mut located.places);
+            dots.own = dot(located.places.iter().map(|place| own.at(*place)), x.values());
+        }
+        dots
     }
 
-    /// Adds `step * x` right after [`Self::dots_locating`] of the same example.
-    pub(crate) fn add_located(&mut self, task: TaskId, x: SparseView<'_>, step: f64) {
-        debug_assert_eq!(self.located.len(), x.len(), "the slots are those of this example");
-        for (feature, slot) in x.indices().iter().zip(&mut self.located) {
-            if *slot == u32::ABSENT {
+    /// The same for an example that has not been located.
+    pub(crate) fn dots_of(&self, task: TaskId, x: SparseView<'_>) -> Dots {
+        let mut located = Located::default();
+        self.locate(task, x, &mut located);
+        self.dots(task, x, &mut located)
+    }
+
+    /// Looks again for features that had no slot when the example was located; others may have come since.
+    pub(crate) fn relocate(&self, x: SparseView<'_>, located: &mut Located) {
+        if located.known_slots == self.features.len() {
+            return;
+        }
+        for (feature, slot) in x.indices().iter().zip(&mut located.slots) {
+            if *slot == NOWHERE {
+                *slot = self.slots.get(*feature);
+            }
+        }
+    }
+
+    /// Adds `step * x` to the parts kept; right after [`Self::dots`] of the same example.
+    pub(crate) fn add(&mut self, task: TaskId, x: SparseView<'_>, step: f64, located: &mut Located) {
+        for (at, (feature, slot)) in x.indices().iter().zip(&mut located.slots).enumerate() {
+            if *slot == NOWHERE {
                 *slot = self.features.len() as u32;
                 *self.slots.entry(*feature) = *slot;
                 self.features.push(*feature);
+                // What was found was the place of slot 0, which stays 0 for ever.
+                located.places.get_mut(at).into_iter().for_each(|place| *place = NOWHERE);
             }
         }
         if self.parts.shared {
             self.shared.resize(self.features.len(), 0.0);
-            for (slot, value) in self.located.iter().zip(x.values()) {
+            for (slot, value) in located.slots.iter().zip(x.values()) {
                 self.shared[*slot as usize] += step * value;
             }
         }
@@ -117,11 +135,15 @@ impl SharedOwn {
             if self.own.len() <= task.index() {
                 self.own.resize_with(task.index() + 1, IndexMap::default);
             }
-            let own = &mut self.own[task.index()];
-            for (slot, value) in self.located.iter().zip(x.values()) {
-                *own.entry(*slot) += step * value;
-            }
+            add_own(&mut self.own[task.index()], x.values(), step, located);
         }
+    }
+
+    /// The same for an example that has not been located.
+    pub(crate) fn add_to(&mut self, task: TaskId, x: SparseView<'_>, step: f64) {
+        let mut located = Located::default();
+        self.locate(task, x, &mut located);
+        self.add(task, x, step, &mut located);
     }
 
     /// Non-zero weights `own_scale * own + shared_scale * shared` of a task, by feature.
@@ -134,13 +156,12 @@ impl SharedOwn {
             }
         };
         if self.parts.shared {
-            for (slot, shared) in self.shared.iter().enumerate() {
+            for (slot, shared) in self.shared.iter().enumerate().skip(1) {
                 let own = own.map_or(0.0, |own| own.get(slot as u32));
                 push(slot as u32, scales.own * own + scales.shared * shared);
             }
         } else if let Some(own) = own {
-            own.iter()
-                .for_each(|(slot, weight)| push(slot, scales.own * weight));
+            own.iter().for_each(|(slot, weight)| push(slot, scales.own * weight));
         }
         weights.sort_unstable_by_key(|pair| pair.0);
         weights
@@ -159,11 +180,7 @@ impl SharedOwn {
     pub(crate) fn state(&self) -> SharedOwnState {
         let (mut ends, mut slots, mut own) = (Vec::new(), Vec::new(), Vec::new());
         // Tasks that never learnt hold nothing, so trailing ones need no entry.
-        let last = self
-            .own
-            .iter()
-            .rposition(|table| table.iter().next().is_some())
-            .map_or(0, |at| at + 1);
+        let last = self.own.iter().rposition(|table| table.iter().next().is_some()).map_or(0, |at| at + 1);
         for table in &self.own[..last] {
             for (slot, weight) in table.sorted() {
                 slots.push(slot);
@@ -172,8 +189,8 @@ impl SharedOwn {
             ends.push(slots.len() as u64);
         }
         SharedOwnState {
-            features: Block(self.features.clone()),
-            shared: Block(self.shared.clone()),
+            features: Block(self.features[1..].to_vec()),
+            shared: Block(if self.parts.shared { self.shared[1..].to_vec() } else { Vec::new() }),
             own_ends: Block(ends),
             own_slots: Block(slots),
             own: Block(own),
@@ -183,22 +200,20 @@ impl SharedOwn {
     /// Takes a saved form, checking everything that later code trusts.
     pub(crate) fn restore(parts: Parts, tasks: usize, state: SharedOwnState) -> Result<Self, StateError> {
         let mut weights = Self::new(parts);
-        let slots = state.features.0.len();
-        for (slot, feature) in state.features.0.iter().enumerate() {
-            if *feature == u32::MAX || weights.slots.get(*feature) != u32::ABSENT {
+        let slots = state.features.0.len() + 1;
+        for feature in state.features.0 {
+            if feature == u32::MAX || weights.slots.get(feature) != NOWHERE {
                 return Err(StateError::new("a feature is listed twice or out of range"));
             }
-            *weights.slots.entry(*feature) = slot as u32;
+            *weights.slots.entry(feature) = weights.features.len() as u32;
+            weights.features.push(feature);
         }
-        weights.features = state.features.0;
-        if state.shared.0.len() != if parts.shared { slots } else { 0 } {
-            return Err(StateError::new(
-                "the shared vector does not have one weight a feature",
-            ));
+        if state.shared.0.len() != if parts.shared { slots - 1 } else { 0 } {
+            return Err(StateError::new("the shared vector does not have one weight a feature"));
         }
         check_finite(&state.shared.0)?;
         check_finite(&state.own.0)?;
-        weights.shared = state.shared.0;
+        weights.shared.extend(state.shared.0);
         if state.own_ends.0.len() > tasks || (!parts.own && !state.own_ends.0.is_empty()) {
             return Err(StateError::new("more own vectors than tasks"));
         }
@@ -209,17 +224,13 @@ impl SharedOwn {
         }
         let mut start = 0;
         for end in &state.own_ends.0 {
-            let range = usize::try_from(*end)
-                .ok()
-                .filter(|end| *end >= start && *end <= state.own.0.len());
+            let range = usize::try_from(*end).ok().filter(|end| *end >= start && *end <= state.own.0.len());
             let end = range.ok_or_else(|| StateError::new("own vectors and their ends disagree"))?;
             let keys = &state.own_slots.0[start..end];
             if keys.windows(2).any(|pair| pair[0] >= pair[1])
                 || keys.last().is_some_and(|slot| *slot as usize >= slots)
             {
-                return Err(StateError::new(
-                    "an own vector's slots are not increasing and in range",
-                ));
+                return Err(StateError::new("an own vector's slots are not increasing and in range"));
             }
             let mut table = IndexMap::default();
             for (slot, weight) in keys.iter().zip(&state.own.0[start..end]) {
@@ -232,18 +243,49 @@ impl SharedOwn {
     }
 }
 
+/// Adds `step * values` to a task's own weights.
+fn add_own(own: &mut IndexMap<f64>, values: &[f64], step: f64, located: &mut Located) {
+    // Known places first: a new weight may move the others. A task that never learnt has no places yet.
+    located.places.resize(values.len(), NOWHERE);
+    own.change_at(&located.places, |at, weight| *weight += step * values[at]);
+    // The rest at the front of the places, chosen without a branch.
+    let mut missing = 0;
+    for at in 0..values.len() {
+        let absent = located.places[at] == NOWHERE;
+        located.places[missing] = at as u32;
+        missing += usize::from(absent);
+    }
+    located.fresh.clear();
+    located.fresh.extend(located.places[..missing].iter().map(|at| located.slots[*at as usize]));
+    own.reserve(&located.fresh);
+    for at in &located.places[..missing] {
+        *own.entry(located.slots[*at as usize]) += step * values[*at as usize];
+    }
+}
+
+/// Inner product in four sums, side by side; the same bits wherever the weights were kept.
+#[inline]
+fn dot(weights: impl Iterator<Item = f64>, values: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    for (at, (weight, value)) in weights.zip(values).enumerate() {
+        sums[at % 4] += weight * value;
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
 /// Refuses NaN and infinities in saved weights.
 pub(crate) fn check_finite(weights: &[f64]) -> Result<(), StateError> {
-    match weights.iter().all(|weight| weight.is_finite()) {
-        true => Ok(()),
-        false => Err(StateError::new("a weight is not finite")),
+    if weights.iter().all(|weight| weight.is_finite()) {
+        Ok(())
+    } else {
+        Err(StateError::new("a weight is not finite"))
     }
 }
 
 /// Saved form of [`SharedOwn`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SharedOwnState {
-    /// Features in order of slot.
+    /// Features in order of slot, from 1.
     features: Block<u32>,
     /// Shared weight of each slot; empty where there is no shared part.
     shared: Block<f64>,

@@ -52,6 +52,12 @@ pub enum SymmetricError {
         /// The mirrored entry.
         mirrored: f64,
     },
+    /// The inverse has entries beyond the largest number.
+    #[error("the largest eigenvalue is {largest:e}; the inverse of so small a matrix is beyond all numbers")]
+    Tiny {
+        /// Largest eigenvalue.
+        largest: f64,
+    },
     /// An eigenvalue is not clearly positive.
     #[error(
         "the smallest eigenvalue is {smallest:e} (the largest {largest:e}); the matrix must be positive definite"
@@ -92,11 +98,7 @@ impl Symmetric {
         }
         for (at, row) in rows.iter().enumerate() {
             if row.len() != size {
-                return Err(SymmetricError::Shape {
-                    row: at + 1,
-                    found: row.len(),
-                    size,
-                });
+                return Err(SymmetricError::Shape { row: at + 1, found: row.len(), size });
             }
             if let Some(column) = row.iter().position(|value| !value.is_finite()) {
                 return Err(SymmetricError::NotFinite {
@@ -142,9 +144,7 @@ impl Symmetric {
     /// The correlation form: every entry divided by the roots of its two diagonal entries, 0 where one is 0.
     #[must_use]
     pub fn correlation(&self) -> Self {
-        let scale: Vec<f64> = (0..self.size)
-            .map(|at| self.entry(at, at).max(0.0).sqrt())
-            .collect();
+        let scale: Vec<f64> = (0..self.size).map(|at| self.entry(at, at).max(0.0).sqrt()).collect();
         Self::from_fn(self.size, |row, column| {
             let product = scale[row] * scale[column];
             if row == column && product > 0.0 {
@@ -161,31 +161,35 @@ impl Symmetric {
     ///
     /// # Errors
     /// When the matrix is not positive definite, or so close to singular that its inverse would be noise.
-    ///
-    /// # Panics
-    /// Never: entries are finite by construction.
     pub fn try_inverse(&self) -> Result<Self, SymmetricError> {
         if self.size == 0 {
             return Err(SymmetricError::Empty);
         }
-        let matrix = self.to_faer();
-        let eigenvalues = matrix
-            .self_adjoint_eigenvalues(Side::Lower)
-            .expect("finite entries have eigenvalues");
+        // Entries around 1, so that no square overflows; a power of two changes no digit.
+        let largest_entry = self.entries.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
+        let exponent =
+            if largest_entry > 0.0 { largest_entry.log2().clamp(-1000.0, 1000.0) as i32 } else { 0 };
+        let shrink = 2.0_f64.powi(-exponent);
+        let matrix = Mat::from_fn(self.size, self.size, |row, column| shrink * self.entry(row, column));
+        let Ok(eigenvalues) = matrix.self_adjoint_eigenvalues(Side::Lower) else {
+            return Err(SymmetricError::NotPositive { smallest: f64::NAN, largest: f64::NAN });
+        };
         let (smallest, largest) = (eigenvalues[0], eigenvalues[self.size - 1]);
-        if smallest <= LEAST_CONDITION * largest {
-            return Err(SymmetricError::NotPositive { smallest, largest });
+        let not_positive =
+            SymmetricError::NotPositive { smallest: smallest / shrink, largest: largest / shrink };
+        if smallest.is_nan() || smallest <= LEAST_CONDITION * largest {
+            return Err(not_positive);
         }
-        let cholesky = Llt::new(matrix.as_ref(), Side::Lower)
-            .map_err(|_| SymmetricError::NotPositive { smallest, largest })?;
+        let cholesky = Llt::new(matrix.as_ref(), Side::Lower).map_err(|_| not_positive)?;
         let inverse = cholesky.inverse();
-        Ok(Self::from_fn(self.size, |row, column| {
-            f64::midpoint(inverse[(row, column)], inverse[(column, row)])
-        }))
-    }
-
-    fn to_faer(&self) -> Mat<f64> {
-        Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column))
+        let inverse = Self::from_fn(self.size, |row, column| {
+            shrink * f64::midpoint(inverse[(row, column)], inverse[(column, row)])
+        });
+        if inverse.entries.iter().all(|entry| entry.is_finite()) {
+            Ok(inverse)
+        } else {
+            Err(SymmetricError::Tiny { largest: largest / shrink })
+        }
     }
 }
 
@@ -202,14 +206,8 @@ mod tests {
             Ok(matrix) => matrix.try_inverse().unwrap_err().to_string(),
         };
         assert_eq!(message(&[]), "the matrix is empty");
-        assert_eq!(
-            message(&[vec![1.0, 0.0], vec![0.0]]),
-            "row 2 has 1 numbers; a matrix of 2 rows needs 2"
-        );
-        assert_eq!(
-            message(&[vec![f64::NAN]]),
-            "entry (1, 1) is NaN; entries must be finite"
-        );
+        assert_eq!(message(&[vec![1.0, 0.0], vec![0.0]]), "row 2 has 1 numbers; a matrix of 2 rows needs 2");
+        assert_eq!(message(&[vec![f64::NAN]]), "entry (1, 1) is NaN; entries must be finite");
         assert_eq!(
             message(&[vec![1.0, 0.5], vec![0.4, 1.0]]),
             "entry (2, 1) is 0.4 but entry (1, 2) is 0.5; the matrix must be symmetric"

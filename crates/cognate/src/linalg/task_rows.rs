@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::IndexMap;
-use super::index_map::Cell;
 use super::shared_own::check_finite;
 use crate::block::Block;
 use crate::error::StateError;
@@ -12,9 +11,9 @@ use crate::example::SparseView;
 #[derive(Debug, Clone)]
 pub(crate) struct TaskRows {
     tasks: usize,
-    /// Feature to row.
+    /// Feature to row, from 1; 0 is a feature never touched.
     rows: IndexMap<u32>,
-    /// Row to feature.
+    /// Row to feature, from 0.
     features: Vec<u32>,
     /// Row-major, `tasks` weights a row.
     weights: Vec<f64>,
@@ -22,12 +21,7 @@ pub(crate) struct TaskRows {
 
 impl TaskRows {
     pub(crate) fn new(tasks: usize) -> Self {
-        Self {
-            tasks,
-            rows: IndexMap::default(),
-            features: Vec::new(),
-            weights: Vec::new(),
-        }
+        Self { tasks, rows: IndexMap::default(), features: Vec::new(), weights: Vec::new() }
     }
 
     /// Inner product of `x` with the weights of the task in the given column.
@@ -35,8 +29,8 @@ impl TaskRows {
         let mut sum = 0.0;
         for (feature, value) in x.iter() {
             let row = self.rows.get(feature);
-            if row != u32::ABSENT {
-                sum += self.weights[row as usize * self.tasks + column] * value;
+            if row != 0 {
+                sum += self.weights[(row as usize - 1) * self.tasks + column] * value;
             }
         }
         sum
@@ -46,12 +40,12 @@ impl TaskRows {
     pub(crate) fn add(&mut self, x: SparseView<'_>, rates: &[f64], step: f64) {
         for (feature, value) in x.iter() {
             let row = self.rows.entry(feature);
-            if *row == u32::ABSENT {
-                *row = self.features.len() as u32;
+            if *row == 0 {
                 self.features.push(feature);
+                *row = self.features.len() as u32;
                 self.weights.resize(self.features.len() * self.tasks, 0.0);
             }
-            let start = *row as usize * self.tasks;
+            let start = (*row as usize - 1) * self.tasks;
             let amount = step * value;
             for (weight, rate) in self.weights[start..start + self.tasks].iter_mut().zip(rates) {
                 *weight += amount * rate;
@@ -62,13 +56,8 @@ impl TaskRows {
     /// Non-zero weights of the task in the given column, by feature.
     pub(crate) fn weights(&self, column: usize) -> Vec<(u32, f64)> {
         let column = self.weights.iter().skip(column).step_by(self.tasks.max(1));
-        let mut weights: Vec<_> = self
-            .features
-            .iter()
-            .copied()
-            .zip(column.copied())
-            .filter(|pair| pair.1 != 0.0)
-            .collect();
+        let mut weights: Vec<_> =
+            self.features.iter().copied().zip(column.copied()).filter(|pair| pair.1 != 0.0).collect();
         weights.sort_unstable_by_key(|pair| pair.0);
         weights
     }
@@ -81,10 +70,7 @@ impl TaskRows {
     }
 
     pub(crate) fn state(&self) -> TaskRowsState {
-        TaskRowsState {
-            features: Block(self.features.clone()),
-            weights: Block(self.weights.clone()),
-        }
+        TaskRowsState { features: Block(self.features.clone()), weights: Block(self.weights.clone()) }
     }
 
     pub(crate) fn restore(tasks: usize, state: TaskRowsState) -> Result<Self, StateError> {
@@ -94,10 +80,10 @@ impl TaskRows {
         check_finite(&state.weights.0)?;
         let mut rows = Self::new(tasks);
         for (row, feature) in state.features.0.iter().enumerate() {
-            if *feature == u32::MAX || rows.rows.get(*feature) != u32::ABSENT {
+            if *feature == u32::MAX || rows.rows.get(*feature) != 0 {
                 return Err(StateError::new("a feature is listed twice or out of range"));
             }
-            *rows.rows.entry(*feature) = row as u32;
+            *rows.rows.entry(*feature) = row as u32 + 1;
         }
         rows.features = state.features.0;
         rows.weights = state.weights.0;

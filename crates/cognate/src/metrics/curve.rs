@@ -25,10 +25,7 @@ impl Curve {
             points: Vec::new(),
             most: most.max(2),
             stride: 1,
-            last: CurvePoint {
-                examples: 0,
-                mistakes: 0,
-            },
+            last: CurvePoint { examples: 0, mistakes: 0 },
         }
     }
 
@@ -37,7 +34,7 @@ impl Curve {
     pub fn count(&mut self, mistake: bool) {
         self.last.examples += 1;
         self.last.mistakes += u64::from(mistake);
-        if self.last.examples % self.stride == 0 {
+        if self.last.examples.is_multiple_of(self.stride) {
             self.points.push(self.last);
             if self.points.len() >= self.most {
                 self.stride *= 2;
@@ -67,13 +64,7 @@ mod tests {
         (0..1000).for_each(|at| curve.count(at % 3 == 0));
         let points = curve.points();
         assert!(points.len() <= 17 && points.len() >= 8, "{}", points.len());
-        assert_eq!(
-            points.last(),
-            Some(&CurvePoint {
-                examples: 1000,
-                mistakes: 334
-            })
-        );
+        assert_eq!(points.last(), Some(&CurvePoint { examples: 1000, mistakes: 334 }));
         assert!(points.windows(2).all(|pair| pair[0].examples < pair[1].examples));
         assert!(Curve::new(4).points().is_empty());
     }

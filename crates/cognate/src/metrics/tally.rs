@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{TaskId, is_mistake, predicted_label};
+use crate::linalg::prefetch::prefetch;
 
 /// Counts of one task, or of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,11 +30,7 @@ pub struct Tally {
 const COUNTS: usize = 7;
 
 fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64
-    }
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 impl Tally {
@@ -109,6 +106,8 @@ impl Tally {
 pub struct Metrics {
     total: Tally,
     tasks: Vec<Tally>,
+    /// Tasks with at least one example.
+    met: usize,
 }
 
 impl Metrics {
@@ -117,9 +116,20 @@ impl Metrics {
         &self.total
     }
 
+    /// How many tasks had an example.
+    pub fn tasks_met(&self) -> usize {
+        self.met
+    }
+
     /// Of one task; zeros before its first example.
     pub fn task(&self, task: TaskId) -> Tally {
         self.tasks.get(task.index()).copied().unwrap_or_default()
+    }
+
+    /// Asks for the counts of a task that comes soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, task: TaskId) {
+        prefetch(&self.tasks, task.index());
     }
 
     /// Counts one example.
@@ -128,34 +138,31 @@ impl Metrics {
         if self.tasks.len() <= task.index() {
             self.tasks.resize(task.index() + 1, Tally::default());
         }
-        self.tasks[task.index()].count(label, margin, updated, queried);
+        let tally = &mut self.tasks[task.index()];
+        self.met += usize::from(tally.examples == 0);
+        tally.count(label, margin, updated, queried);
         self.total.count(label, margin, updated, queried);
     }
 
     pub(crate) fn state(&self) -> MetricsState {
-        MetricsState {
-            counts: Block(self.tasks.iter().flat_map(Tally::counts).collect()),
-        }
+        MetricsState { counts: Block(self.tasks.iter().flat_map(Tally::counts).collect()) }
     }
 
     pub(crate) fn restore(tasks: usize, state: &MetricsState) -> Result<Self, StateError> {
         let counts = &state.counts.0;
         let rows: Vec<Tally> = counts.chunks_exact(COUNTS).map(Tally::from_counts).collect();
-        if counts.len() % COUNTS != 0 || rows.len() > tasks || !rows.iter().all(Tally::is_possible) {
+        if !counts.len().is_multiple_of(COUNTS) || rows.len() > tasks || !rows.iter().all(Tally::is_possible)
+        {
             return Err(StateError::new("the counts are impossible"));
         }
         let mut total = [0_u64; COUNTS];
         for row in &rows {
             for (sum, count) in total.iter_mut().zip(row.counts()) {
-                *sum = sum
-                    .checked_add(count)
-                    .ok_or_else(|| StateError::new("the counts are impossible"))?;
+                *sum = sum.checked_add(count).ok_or_else(|| StateError::new("the counts are impossible"))?;
             }
         }
-        Ok(Self {
-            total: Tally::from_counts(&total),
-            tasks: rows,
-        })
+        let met = rows.iter().filter(|row| row.examples > 0).count();
+        Ok(Self { total: Tally::from_counts(&total), tasks: rows, met })
     }
 }
 
@@ -177,13 +184,10 @@ mod tests {
         }
         let tally = metrics.task(TaskId(1));
         // A margin of 0 is a mistake, yet it predicts +1.
-        assert_eq!(
-            (tally.examples, tally.mistakes, tally.updates, tally.queries),
-            (5, 3, 1, 5)
-        );
+        assert_eq!((tally.examples, tally.mistakes, tally.updates, tally.queries), (5, 3, 1, 5));
         assert!((tally.precision() - 2.0 / 3.0).abs() < 1e-15);
         assert!((tally.recall() - 2.0 / 3.0).abs() < 1e-15 && (tally.f1() - 2.0 / 3.0).abs() < 1e-15);
-        assert_eq!(metrics.task(TaskId(0)), Tally::default());
+        assert_eq!((metrics.task(TaskId(0)), metrics.tasks_met()), (Tally::default(), 1));
         let restored = Metrics::restore(2, &metrics.state()).unwrap();
         assert_eq!(restored, metrics);
         assert!(Metrics::restore(1, &metrics.state()).is_err());

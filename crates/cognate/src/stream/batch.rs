@@ -95,6 +95,16 @@ impl Batch {
         self.skipped = 0;
     }
 
+    /// Makes room for so many examples of usual size; nothing once a batch has been used.
+    pub(crate) fn reserve(&mut self, examples: usize) {
+        self.tasks.reserve(examples);
+        self.labels.reserve(examples);
+        self.ends.reserve(examples);
+        self.lines.reserve(examples);
+        self.indices.reserve(16 * examples);
+        self.values.reserve(16 * examples);
+    }
+
     /// Where the features of the example under way begin.
     pub(crate) fn open_start(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
@@ -119,9 +129,7 @@ impl Batch {
     /// Scales the example under way and adds the constant feature.
     pub(crate) fn preprocess(&mut self, preprocess: &Preprocess) {
         let start = self.open_start();
-        if let Some(factor) = preprocess.factor(&self.values[start..]) {
-            self.values[start..].iter_mut().for_each(|value| *value *= factor);
-        }
+        preprocess.scale(&mut self.values[start..]);
         if let Some(bias) = preprocess.bias {
             self.indices.push(BIAS_FEATURE);
             self.values.push(bias);

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigProblem;
+use crate::example::{LARGEST_VALUE, is_valid};
 
 /// How the stream is read, scaled and ordered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,62 +92,67 @@ pub struct Preprocess {
 }
 
 impl Preprocess {
-    /// What the values are to be multiplied by, if by anything.
-    pub(crate) fn factor(&self, values: &[f64]) -> Option<f64> {
+    /// Scales the values of an example.
+    pub(crate) fn scale(&self, values: &mut [f64]) {
         if self.normalize == Normalize::None && self.clip.is_none() {
-            return None;
+            return;
         }
         let norm = euclidean_norm(values);
         let wanted = match self.normalize {
-            Normalize::L2 if norm > 0.0 => 1.0,
-            _ => norm,
+            Normalize::L2 => 1.0,
+            Normalize::None => norm,
         };
         let wanted = self.clip.map_or(wanted, |clip| wanted.min(clip));
-        (norm > 0.0 && (wanted - norm).abs() > 0.0).then(|| wanted / norm)
+        if norm == 0.0 || (wanted - norm).abs() == 0.0 {
+            return;
+        }
+        let mut factor = wanted / norm;
+        if !factor.is_normal() {
+            // Too large or too small for a number, or the norm is: bring the largest value to 1 first.
+            let largest = largest_magnitude(values);
+            for value in values.iter_mut() {
+                *value /= largest;
+            }
+            factor = wanted / euclidean_norm(values);
+        }
+        for value in values {
+            *value *= factor;
+        }
     }
 }
 
-/// The Euclidean norm, without overflow for values up to the largest.
+fn largest_magnitude(values: &[f64]) -> f64 {
+    values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()))
+}
+
+/// The Euclidean norm; infinite only where it is beyond the largest number.
 fn euclidean_norm(values: &[f64]) -> f64 {
     let squares: f64 = values.iter().map(|value| value * value).sum();
     if squares.is_finite() && squares > f64::MIN_POSITIVE {
         return squares.sqrt();
     }
-    let largest = values
-        .iter()
-        .fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    let largest = largest_magnitude(values);
     if largest == 0.0 {
         return 0.0;
     }
-    largest
-        * values
-            .iter()
-            .map(|value| (value / largest) * (value / largest))
-            .sum::<f64>()
-            .sqrt()
+    largest * values.iter().map(|value| (value / largest) * (value / largest)).sum::<f64>().sqrt()
 }
 
 impl StreamConfig {
     /// The part that belongs to a model.
     pub fn preprocess(&self) -> Preprocess {
-        Preprocess {
-            normalize: self.normalize,
-            clip: self.clip,
-            bias: self.bias,
-        }
+        Preprocess { normalize: self.normalize, clip: self.clip, bias: self.bias }
     }
 
     /// Everything wrong with the parameters.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems = Vec::new();
         if let Some(clip) = self.clip.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
-            problems.push(ConfigProblem::new(
-                "clip",
-                format!("must be positive and finite, got {clip}"),
-            ));
+            problems.push(ConfigProblem::new("clip", format!("must be positive and finite, got {clip}")));
         }
-        if let Some(bias) = self.bias.filter(|bias| !bias.is_finite()) {
-            problems.push(ConfigProblem::new("bias", format!("must be finite, got {bias}")));
+        if let Some(bias) = self.bias.filter(|bias| !is_valid(*bias)) {
+            let message = format!("must be finite and at most {LARGEST_VALUE:e}, got {bias}");
+            problems.push(ConfigProblem::new("bias", message));
         }
         if self.passes == 0 {
             problems.push(ConfigProblem::new("passes", "must be at least 1, got 0"));
@@ -159,29 +165,31 @@ impl StreamConfig {
 mod tests {
     use super::*;
 
-    fn factor(normalize: Normalize, clip: Option<f64>, values: &[f64]) -> f64 {
-        Preprocess {
-            normalize,
-            clip,
-            bias: None,
-        }
-        .factor(values)
-        .unwrap_or(1.0)
+    /// The values after scaling, the last one shown.
+    fn last(normalize: Normalize, clip: Option<f64>, values: &[f64]) -> f64 {
+        let mut values = values.to_vec();
+        Preprocess { normalize, clip, bias: None }.scale(&mut values);
+        values[values.len() - 1]
     }
 
     #[test]
     fn scaling() {
-        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12 * b.abs(), "{a} is not {b}");
-        close(factor(Normalize::None, None, &[3.0, 4.0]), 1.0);
-        close(factor(Normalize::L2, None, &[3.0, 4.0]), 0.2);
-        close(factor(Normalize::None, Some(2.0), &[3.0, 4.0]), 0.4);
-        close(factor(Normalize::None, Some(9.0), &[3.0, 4.0]), 1.0);
-        close(factor(Normalize::L2, Some(0.5), &[3.0, 4.0]), 0.1);
-        close(factor(Normalize::L2, None, &[0.0, 0.0]), 1.0);
-        close(
-            factor(Normalize::L2, None, &[1e300, 1e300]),
-            0.5_f64.sqrt() / 1e300,
-        );
-        close(factor(Normalize::L2, None, &[3e-200]), 1.0 / 3e-200);
+        let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} is not {b}");
+        close(last(Normalize::None, None, &[3.0, 4.0]), 4.0);
+        close(last(Normalize::L2, None, &[3.0, 4.0]), 0.8);
+        close(last(Normalize::None, Some(2.0), &[3.0, 4.0]), 1.6);
+        close(last(Normalize::None, Some(9.0), &[3.0, 4.0]), 4.0);
+        close(last(Normalize::L2, Some(0.5), &[3.0, 4.0]), 0.4);
+        close(last(Normalize::L2, None, &[0.0, 0.0]), 0.0);
+        close(last(Normalize::L2, None, &[1e300, 1e300]), 0.5_f64.sqrt());
+        close(last(Normalize::L2, None, &[3e-200]), 1.0);
+    }
+
+    #[test]
+    fn scaling_of_what_no_factor_can_scale() {
+        let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} is not {b}");
+        close(last(Normalize::L2, None, &[1e-320]), 1.0);
+        close(last(Normalize::L2, None, &[f64::MAX, -f64::MAX]), -(0.5_f64.sqrt()));
+        close(last(Normalize::None, Some(1e-300), &[f64::MAX; 4]), 0.5e-300);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::example::LARGEST_VALUE;
+
 /// Where in the input something is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -16,6 +18,36 @@ pub struct Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// A readable part of a bad line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Excerpt {
+    /// The text, with harmless characters in place of control characters.
+    pub text: String,
+    /// Characters before the place of the problem.
+    pub caret: usize,
+}
+
+impl Excerpt {
+    /// What stands around a column (from 1) of a line.
+    pub(crate) fn around(line: &[u8], column: usize) -> Self {
+        const BEFORE: usize = 50;
+        const LENGTH: usize = 90;
+        let at = (column - 1).min(line.len());
+        let start = at.saturating_sub(BEFORE);
+        let end = line.len().min(start + LENGTH);
+        let readable = |bytes: &[u8]| -> String {
+            let text = String::from_utf8_lossy(bytes);
+            text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+        };
+        let mut before = readable(&line[start..at]);
+        if start > 0 {
+            before.insert(0, '…');
+        }
+        let after = readable(&line[at..end]) + if end < line.len() { "…" } else { "" };
+        Self { caret: before.chars().count(), text: before + &after }
     }
 }
 
@@ -88,7 +120,7 @@ pub enum Problem {
         index: u32,
     },
     /// Not a finite number.
-    #[error("found value {found}; expected a finite number")]
+    #[error("found value {found}; expected a finite number of at most {LARGEST_VALUE:e}")]
     Value {
         /// The token.
         found: String,
@@ -102,11 +134,7 @@ pub enum Problem {
 }
 
 fn list(known: &[String]) -> String {
-    if known.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", known.join(", "))
-    }
+    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
 }
 
 impl Problem {
@@ -119,7 +147,7 @@ impl Problem {
             Self::Label { found } if found.contains(',') => {
                 Some("this looks like CSV; `svm` lines read: +1 qid:7 3:0.5 8:1")
             }
-            Self::Label { found } if found.starts_with("\"{") => {
+            Self::Label { found } | Self::NoLabel { found } if found.starts_with("\"{") => {
                 Some("this looks like JSON; `svm` lines read: +1 qid:7 3:0.5 8:1")
             }
             Self::Index { found, .. } if found == "0" => {
@@ -152,8 +180,8 @@ pub enum StreamError {
         place: Place,
         /// What.
         problem: Problem,
-        /// The line's beginning, for showing.
-        excerpt: String,
+        /// The part of the line around it, for showing.
+        excerpt: Excerpt,
         /// How many bad lines were skipped before this one.
         skipped: u64,
     },
@@ -191,11 +219,8 @@ pub(crate) fn shown(token: &[u8]) -> String {
         .utf8_chunks()
         .flat_map(|chunk| {
             let valid = chunk.valid().chars().flat_map(char::escape_default);
-            let invalid = chunk
-                .invalid()
-                .iter()
-                .flat_map(|byte| format!("\\x{byte:02x}").into_bytes())
-                .map(char::from);
+            let invalid =
+                chunk.invalid().iter().flat_map(|byte| format!("\\x{byte:02x}").into_bytes()).map(char::from);
             valid.chain(invalid).collect::<Vec<_>>()
         })
         .collect();
@@ -205,6 +230,15 @@ pub(crate) fn shown(token: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn excerpts_keep_the_place_in_sight() {
+        let excerpt = Excerpt::around(b"+1 qid:3 57:1 40:2", 15);
+        assert_eq!((excerpt.text.as_str(), excerpt.caret), ("+1 qid:3 57:1 40:2", 14));
+        let long = Excerpt::around(&[b'7'; 1000], 500);
+        assert_eq!((long.text.chars().count(), long.caret), (92, 51));
+        assert_eq!(Excerpt::around(b"a\x1b\xff", 2).text, "a\u{fffd}\u{fffd}");
+    }
 
     #[test]
     fn tokens_are_shown_harmlessly() {

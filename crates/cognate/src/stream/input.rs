@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use flate2::read::MultiGzDecoder;
 
@@ -39,38 +41,102 @@ impl Input {
     /// Bytes of a regular file.
     pub fn size(&self) -> Option<u64> {
         match self {
-            Self::File(path) => std::fs::metadata(path)
-                .ok()
-                .filter(std::fs::Metadata::is_file)
-                .map(|meta| meta.len()),
+            Self::File(path) => {
+                std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len())
+            }
             Self::Stdin => None,
             Self::Bytes { bytes, .. } => Some(bytes.len() as u64),
         }
     }
 
-    /// Opens the input and looks through compression; `position` counts the bytes as they lie on disk.
-    pub(crate) fn open(&self, position: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, StreamError> {
-        let failed = |source| StreamError::Io {
-            file: self.name(),
-            source,
-        };
+    /// Opens the input and looks through compression; `position` counts the bytes as they lie on disk. A pipe that
+    /// is silent gives up with [`io::ErrorKind::TimedOut`] once `stop` is set.
+    pub(crate) fn open(
+        &self,
+        position: &Arc<AtomicU64>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Box<dyn Read + Send>, StreamError> {
+        let failed = |source| StreamError::Io { file: self.name(), source };
         let raw: Box<dyn Read + Send> = match self {
-            Self::Stdin => Box::new(io::stdin()),
+            Self::Stdin => Box::new(Interruptible::new(io::stdin(), Arc::clone(stop))),
             Self::Bytes { bytes, .. } => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Self::File(path) => {
                 let file = File::open(path).map_err(failed)?;
-                if file.metadata().map_err(failed)?.is_dir() {
+                let kind = file.metadata().map_err(failed)?;
+                if kind.is_dir() {
                     let message = "is a directory; expected a file of examples";
                     return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, message)));
                 }
-                Box::new(file)
+                if kind.is_file() {
+                    Box::new(file)
+                } else {
+                    Box::new(Interruptible::new(file, Arc::clone(stop)))
+                }
             }
         };
-        decompress(Counted {
-            inner: raw,
-            position: Arc::clone(position),
-        })
-        .map_err(failed)
+        decompress(Counted { inner: raw, position: Arc::clone(position) }).map_err(failed)
+    }
+}
+
+/// Bytes read from a pipe at a time, and how many such pieces may wait.
+const PIECE: usize = 1 << 16;
+const PIECES: usize = 16;
+
+/// How long a pipe may be silent before the stop flag is looked at.
+const SILENCE: Duration = Duration::from_millis(100);
+
+/// A pipe or terminal read on a thread of its own, so that its silence can be interrupted.
+///
+/// The thread is left behind in its read when the stream stops; it ends with the next byte, or with the program.
+struct Interruptible {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    piece: io::Cursor<Vec<u8>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Interruptible {
+    fn new(mut source: impl Read + Send + 'static, stop: Arc<AtomicBool>) -> Self {
+        let (sender, pieces) = sync_channel(PIECES);
+        std::thread::spawn(move || {
+            loop {
+                let mut piece = vec![0; PIECE];
+                let read = source.read(&mut piece).map(|count| {
+                    piece.truncate(count);
+                    piece
+                });
+                let over = read.as_ref().is_ok_and(Vec::is_empty);
+                let retry = read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted);
+                if !retry && (sender.send(read).is_err() || over) {
+                    return;
+                }
+            }
+        });
+        Self { pieces, piece: io::Cursor::default(), stop }
+    }
+}
+
+impl Read for Interruptible {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.piece.read(buffer)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            match self.pieces.recv_timeout(SILENCE) {
+                Ok(piece) => {
+                    let piece = piece?;
+                    if piece.is_empty() {
+                        return Ok(0);
+                    }
+                    self.piece = io::Cursor::new(piece);
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "stopped while it was silent"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 }
 

@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 
 /// Readable bytes that always follow a line in the buffer, so that number parsing may load a word at its end.
-pub(crate) const SLACK: usize = 16;
+pub(crate) const SLACK: usize = 32;
 
 /// The usual size of the buffer; a longer line makes it grow, and it shrinks again afterwards.
 const USUAL: usize = 1 << 20;
 
 /// Lines beyond this are refused: memory must not follow a decompression bomb.
-pub(crate) const LONGEST_LINE: usize = 512 << 20;
+pub(crate) const LONGEST_LINE: usize = 128 << 20;
 
 pub(crate) struct Lines {
     reader: Box<dyn Read + Send>,
@@ -40,14 +40,7 @@ pub(crate) enum Next {
 
 impl Lines {
     pub(crate) fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self {
-            reader,
-            buffer: vec![0; USUAL + SLACK],
-            filled: 0,
-            start: 0,
-            searched: 0,
-            ended: false,
-        }
+        Self { reader, buffer: vec![0; USUAL + SLACK], filled: 0, start: 0, searched: 0, ended: false }
     }
 
     /// The bytes that a [`Line`] points into.
@@ -71,11 +64,7 @@ impl Lines {
             if self.ended {
                 let line = self.trimmed(self.start, self.filled);
                 self.start = self.filled;
-                return Ok(if line.start == self.filled {
-                    Next::End
-                } else {
-                    Next::Line(line)
-                });
+                return Ok(if line.start == self.filled { Next::End } else { Next::Line(line) });
             }
             if self.filled - self.start > LONGEST_LINE {
                 return Ok(Next::TooLong);
@@ -86,10 +75,7 @@ impl Lines {
 
     fn trimmed(&self, start: usize, end: usize) -> Line {
         let carriage = end > start && self.buffer[end - 1] == b'\r';
-        Line {
-            start,
-            end: end - usize::from(carriage),
-        }
+        Line { start, end: end - usize::from(carriage) }
     }
 
     #[cold]
@@ -119,10 +105,16 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn all(text: &'static [u8]) -> Vec<Vec<u8>> {
-        let mut lines = Lines::new(Box::new(text));
+        split(Box::new(text))
+    }
+
+    fn split(reader: Box<dyn Read + Send>) -> Vec<Vec<u8>> {
+        let mut lines = Lines::new(reader);
         let mut found = Vec::new();
         while let Next::Line(line) = lines.next().unwrap() {
             found.push(lines.buffer()[line.start..line.end].to_vec());
@@ -144,9 +136,7 @@ mod tests {
         text.push(b'\n');
         text.extend(std::iter::repeat_n(*b"y\n", 1 << 20).flatten());
         let mut lines = Lines::new(Box::new(io::Cursor::new(text)));
-        let Next::Line(line) = lines.next().unwrap() else {
-            panic!()
-        };
+        let Next::Line(line) = lines.next().unwrap() else { panic!() };
         assert_eq!(line.end - line.start, 5 << 20);
         let mut count = 0;
         while let Next::Line(line) = lines.next().unwrap() {
@@ -155,5 +145,46 @@ mod tests {
         }
         assert_eq!(count, 1 << 20);
         assert!(lines.buffer.capacity() <= 4 << 20);
+    }
+    /// Gives its bytes in pieces of the given lengths, over and over.
+    struct Pieces {
+        bytes: Vec<u8>,
+        at: usize,
+        lengths: Vec<usize>,
+        turn: usize,
+    }
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.turn += 1;
+            let length = self.lengths[self.turn % self.lengths.len()];
+            if length == 0 && self.turn.is_multiple_of(2) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let end = self.bytes.len().min(self.at + length.clamp(1, buffer.len()));
+            let piece = &self.bytes[self.at..end];
+            buffer[..piece.len()].copy_from_slice(piece);
+            self.at = end;
+            Ok(piece.len())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_of_any_length_give_the_same_lines(
+            text in prop::collection::vec(prop::sample::select(b"ab\n\n\r1: ".to_vec()), 0..400),
+            lengths in prop::collection::vec(0_usize..20, 1..9),
+        ) {
+            let whole = split(Box::new(io::Cursor::new(text.clone())));
+            let pieces = Pieces { bytes: text.clone(), at: 0, lengths, turn: 0 };
+            prop_assert_eq!(&split(Box::new(pieces)), &whole);
+            let mut expected: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+            if expected.last() == Some(&&b""[..]) {
+                expected.pop();
+            }
+            let expected: Vec<&[u8]> =
+                expected.into_iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
+            prop_assert_eq!(whole, expected);
+        }
     }
 }

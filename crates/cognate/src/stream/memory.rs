@@ -81,15 +81,21 @@ impl Memory {
         self
     }
 
+    /// The same examples for a model that knows these tasks already: they go out with its numbers.
+    #[must_use]
+    pub fn numbered_as(mut self, known: &Tasks) -> Self {
+        self.outgoing = self.tasks.names().map(|name| known.find(name)).collect();
+        self.met = known.len();
+        self.sequence = None;
+        self
+    }
+
     /// Adds an example of a task by name.
     ///
     /// # Panics
     /// When the stream was loaded with a closed set of tasks and this is another one.
     pub fn push(&mut self, task: &str, mut example: Example<'_>) {
-        example.task = self
-            .tasks
-            .meet(task)
-            .expect("a stream made in memory has open tasks");
+        example.task = self.tasks.meet(task).expect("a stream made in memory has open tasks");
         self.examples.push(example);
         self.sequence = None;
     }
@@ -106,9 +112,7 @@ impl Memory {
 
     /// Task names and examples, in the order they were added.
     pub fn examples(&self) -> impl Iterator<Item = (&str, Example<'_>)> {
-        self.examples
-            .examples()
-            .map(|example| (self.tasks.name(example.task), example))
+        self.examples.examples().map(|example| (self.tasks.name(example.task), example))
     }
 
     /// Positions of the examples in the order of the present pass.
@@ -160,11 +164,8 @@ impl Memory {
             if let (Some(short), Some(long)) = (shortest, longest)
                 && short.len() != long.len()
             {
-                let name = |queue: &[u32]| {
-                    self.tasks
-                        .name(self.examples.example(queue[0] as usize).task)
-                        .to_owned()
-                };
+                let name =
+                    |queue: &[u32]| self.tasks.name(self.examples.example(queue[0] as usize).task).to_owned();
                 let message = format!(
                     "task {} has {} examples but task {} has {}; a simultaneous stream needs as many of each",
                     name(short),
@@ -172,10 +173,7 @@ impl Memory {
                     name(long),
                     long.len(),
                 );
-                return Err(StreamError::Ungrouped {
-                    place: "the stream".to_owned(),
-                    message,
-                });
+                return Err(StreamError::Ungrouped { place: "the stream".to_owned(), message });
             }
         }
         let longest = queues.iter().map(Vec::len).max().unwrap_or(0);

@@ -19,7 +19,7 @@ pub mod synthetic;
 
 pub use batch::Batch;
 pub use config::{Format, Normalize, Order, Preprocess, StreamConfig};
-pub use error::{Place, Problem, StreamError};
+pub use error::{Excerpt, Place, Problem, StreamError};
 pub use input::Input;
 pub use memory::Memory;
 pub use reader::{Labels, Reader, ReaderOptions};

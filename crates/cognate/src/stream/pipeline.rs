@@ -39,9 +39,7 @@ pub fn for_each_batch(
         let reader = scope.spawn(move || fill_ahead(stream, passes, &filled, &free));
         use_batches(ready, &used, &mut visit);
         drop(used);
-        reader
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
@@ -81,11 +79,8 @@ fn fill_ahead(
         stream.fill(&mut batch)?;
         let over = batch.is_empty();
         // The other side hangs up when it has seen enough.
-        let flow = if filled.send(batch).is_ok() {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        };
+        let flow =
+            if filled.send(batch).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
         Ok((over, flow))
     })
 }

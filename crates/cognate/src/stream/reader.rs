@@ -1,8 +1,9 @@
 //! A stream over text inputs: opens them in turn, parses line by line, skips or reports what is bad.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::error::Excerpt;
 use super::lines::{LONGEST_LINE, Lines, Next};
 use super::svm::{LineParser, Parsed};
 use super::{Batch, Input, Place, Preprocess, Problem, Stream, StreamError};
@@ -27,8 +28,10 @@ pub struct ReaderOptions {
     pub labels: Labels,
     /// Number of features, where it was declared.
     pub features: Option<u32>,
-    /// How many bad lines may be skipped.
+    /// How many bad lines may be skipped in a pass.
     pub skip_bad: u64,
+    /// Ends the stream when it is set and a pipe has nothing to give; a line under way is left out.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Examples from text.
@@ -41,15 +44,18 @@ pub struct Reader {
     next_input: usize,
     lines: Option<Lines>,
     line_number: u64,
+    /// Bad lines skipped in this pass.
     skipped: u64,
+    /// Whether the lines have been read before; what was bad then is not news.
+    again: bool,
     position: Arc<AtomicU64>,
     /// Met after good examples, which go first.
     pending: Option<StreamError>,
 }
 
 /// A batch ends here: small enough to stay in cache, large enough to make handing over cheap.
-const BATCH_EXAMPLES: usize = 256;
-const BATCH_FEATURES: usize = 1 << 15;
+const BATCH_EXAMPLES: usize = 1024;
+const BATCH_FEATURES: usize = 1 << 17;
 
 impl Reader {
     /// A stream over the inputs in turn; `tasks` are those known so far.
@@ -63,6 +69,7 @@ impl Reader {
             lines: None,
             line_number: 0,
             skipped: 0,
+            again: false,
             position: Arc::default(),
             pending: None,
         }
@@ -73,16 +80,14 @@ impl Reader {
         let Some(input) = self.inputs.get(self.next_input) else {
             return Ok(false);
         };
-        self.lines = Some(Lines::new(input.open(&self.position)?));
+        self.lines = Some(Lines::new(input.open(&self.position, &self.options.stop)?));
         self.next_input += 1;
         self.line_number = 0;
         Ok(true)
     }
 
     fn input_name(&self) -> String {
-        self.next_input
-            .checked_sub(1)
-            .map_or_else(String::new, |at| self.inputs[at].name())
+        self.next_input.checked_sub(1).map_or_else(String::new, |at| self.inputs[at].name())
     }
 
     /// Parses into the batch until it is full or the input ends.
@@ -93,11 +98,13 @@ impl Reader {
         while batch.len() < BATCH_EXAMPLES && batch.indices.len() < BATCH_FEATURES {
             let next = match lines.next() {
                 Ok(next) => next,
+                Err(_) if self.options.stop.load(Ordering::Relaxed) => {
+                    self.lines = None;
+                    self.next_input = self.inputs.len();
+                    return Ok(());
+                }
                 Err(source) => {
-                    return Err(StreamError::Io {
-                        file: self.input_name(),
-                        source,
-                    });
+                    return Err(StreamError::Io { file: self.input_name(), source });
                 }
             };
             self.line_number += 1;
@@ -109,7 +116,7 @@ impl Reader {
                 }
                 Next::TooLong => {
                     let limit = LONGEST_LINE >> 20;
-                    return Err(self.bad(1, Problem::LongLine { limit }, String::new()));
+                    return Err(self.bad(1, Problem::LongLine { limit }, Excerpt::default()));
                 }
             };
             let known = self.tasks.len();
@@ -125,12 +132,12 @@ impl Reader {
                 Err((at, problem)) => {
                     batch.abandon();
                     if self.skipped >= self.options.skip_bad {
-                        let text = &lines.buffer()[line.start..line.end];
-                        let excerpt = String::from_utf8_lossy(&text[..text.len().min(160)]).into_owned();
-                        return Err(self.bad(at - line.start + 1, problem, excerpt));
+                        let column = at - line.start + 1;
+                        let excerpt = Excerpt::around(&lines.buffer()[line.start..line.end], column);
+                        return Err(self.bad(column, problem, excerpt));
                     }
                     self.skipped += 1;
-                    batch.skipped += 1;
+                    batch.skipped += u64::from(!self.again);
                 }
             }
         }
@@ -138,18 +145,9 @@ impl Reader {
     }
 
     #[cold]
-    fn bad(&self, column: usize, problem: Problem, excerpt: String) -> StreamError {
-        let place = Place {
-            file: self.input_name(),
-            line: self.line_number,
-            column,
-        };
-        StreamError::Bad {
-            place,
-            problem,
-            excerpt,
-            skipped: self.skipped,
-        }
+    fn bad(&self, column: usize, problem: Problem, excerpt: Excerpt) -> StreamError {
+        let place = Place { file: self.input_name(), line: self.line_number, column };
+        StreamError::Bad { place, problem, excerpt, skipped: self.skipped }
     }
 }
 
@@ -159,6 +157,7 @@ impl Stream for Reader {
         if let Some(error) = self.pending.take() {
             return Err(error);
         }
+        batch.reserve(BATCH_EXAMPLES);
         // A batch is of one input, so that its examples' lines can be named.
         while batch.is_empty() {
             if self.lines.is_none() && !self.open_next()? {
@@ -182,6 +181,7 @@ impl Stream for Reader {
         if self.next_input > 0 && self.inputs.contains(&Input::Stdin) {
             return Err(StreamError::NotRewindable);
         }
+        (self.skipped, self.again) = (0, true);
         self.next_input = 0;
         self.lines = None;
         self.pending = None;

@@ -9,12 +9,25 @@ use crate::tasks::Tasks;
 pub(crate) struct Grouper {
     /// K: declared, or the length of the first round once a task comes again.
     size: Option<usize>,
+    /// The tasks of the first round, where nothing was declared.
+    members: Option<Vec<bool>>,
     round: Round,
     /// Whether a task is in the round.
     present: Vec<bool>,
     /// Names of the inputs, for messages.
     inputs: Vec<String>,
     finished: u64,
+}
+
+/// Why examples are no round.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    /// The task comes twice.
+    Again(TaskId),
+    /// The task was in no round before.
+    Stranger(TaskId),
+    /// The stream ends in the midst of the round.
+    Ends,
 }
 
 /// The examples of one round in the order of the stream.
@@ -25,13 +38,7 @@ pub(crate) type Origin = (u32, u64);
 
 impl Grouper {
     pub(crate) fn new(size: Option<usize>, inputs: Vec<String>) -> Self {
-        Self {
-            size,
-            round: Batch::default(),
-            present: Vec::new(),
-            inputs,
-            finished: 0,
-        }
+        Self { size, members: None, round: Batch::default(), present: Vec::new(), inputs, finished: 0 }
     }
 
     /// Adds an example; a round that it completes goes to `visit`.
@@ -47,11 +54,15 @@ impl Grouper {
         }
         if self.present[example.task.index()] {
             if self.size.is_some() {
-                return Err(self.error(origin, tasks, Some(example.task)));
+                return Err(self.error(origin, tasks, Fault::Again(example.task)));
             }
-            // The first task to come again tells how long a round is.
+            // The first task to come again tells what a round is.
             self.size = Some(self.round.len());
+            self.members = Some(self.present.clone());
             self.flush(visit);
+        }
+        if !self.belongs(example.task) {
+            return Err(self.error(origin, tasks, Fault::Stranger(example.task)));
         }
         self.present[example.task.index()] = true;
         self.round.push(example);
@@ -69,7 +80,15 @@ impl Grouper {
                 self.flush(visit);
                 Ok(())
             }
-            Some(_) => Err(self.error((self.inputs.len().saturating_sub(1) as u32, 0), tasks, None)),
+            Some(_) => Err(self.error((self.inputs.len().saturating_sub(1) as u32, 0), tasks, Fault::Ends)),
+        }
+    }
+
+    /// Whether a round has an example of the task.
+    fn belongs(&self, task: TaskId) -> bool {
+        match &self.members {
+            Some(members) => members.get(task.index()) == Some(&true),
+            None => self.size.is_none_or(|size| task.index() < size),
         }
     }
 
@@ -81,11 +100,12 @@ impl Grouper {
     }
 
     #[cold]
-    fn error(&self, (input, line): Origin, tasks: &Tasks, again: Option<TaskId>) -> StreamError {
+    fn error(&self, (input, line): Origin, tasks: &Tasks, fault: Fault) -> StreamError {
         let size = self.size.unwrap_or(0);
-        let missing: Vec<String> = (0..size.max(self.present.len()))
-            .filter(|task| !self.present.get(*task).copied().unwrap_or(false))
-            .map(|task| match tasks.name(TaskId(task as u32)) {
+        let missing: Vec<String> = (0..size.max(self.present.len()) as u32)
+            .map(TaskId)
+            .filter(|task| self.belongs(*task) && self.present.get(task.index()) != Some(&true))
+            .map(|task| match tasks.name(task) {
                 "" => "one not met yet".to_owned(),
                 name => name.to_owned(),
             })
@@ -94,22 +114,15 @@ impl Grouper {
             few if few.len() <= 8 => few.join(", "),
             many => format!("{} and {} more", many[..8].join(", "), many.len() - 8),
         };
-        let what = match again {
-            Some(task) => format!("has task {} twice and lacks {lacks}", tasks.name(task)),
-            None => format!(
-                "ends after {} of {size} tasks and lacks {lacks}",
-                self.round.len()
-            ),
+        let what = match fault {
+            Fault::Again(task) => format!("has task {} twice and lacks {lacks}", tasks.name(task)),
+            Fault::Stranger(task) => {
+                format!("has task {}, which the rounds before it lack", tasks.name(task))
+            }
+            Fault::Ends => format!("ends after {} of {size} tasks and lacks {lacks}", self.round.len()),
         };
-        let name = self
-            .inputs
-            .get(input as usize)
-            .map_or("the stream", String::as_str);
-        let place = if line == 0 {
-            name.to_owned()
-        } else {
-            format!("{name}:{line}")
-        };
+        let name = self.inputs.get(input as usize).map_or("the stream", String::as_str);
+        let place = if line == 0 { name.to_owned() } else { format!("{name}:{line}") };
         let message = format!(
             "round {} {what}; a simultaneous stream has one example of every task a round",
             self.finished + 1

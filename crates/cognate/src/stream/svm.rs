@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
 use super::lines::Line;
-use super::number::{digits, short_decimal};
+use super::number::{common_feature, digits, short_decimal};
 use super::reader::Labels;
-use crate::example::{BIAS_FEATURE, Example, TaskId};
+use crate::example::{BIAS_FEATURE, Example, TaskId, is_valid};
 use crate::tasks::Tasks;
 
 /// Parses lines; remembers which labels the stream uses.
@@ -49,10 +49,7 @@ fn is_blank(byte: u8) -> bool {
 
 /// End of the token that begins at `at`.
 fn token_end(buffer: &[u8], at: usize, end: usize) -> usize {
-    buffer[at..end]
-        .iter()
-        .position(|byte| is_blank(*byte))
-        .map_or(end, |length| at + length)
+    buffer[at..end].iter().position(|byte| is_blank(*byte)).map_or(end, |length| at + length)
 }
 
 fn skip_blanks(buffer: &[u8], mut at: usize, end: usize) -> usize {
@@ -66,12 +63,7 @@ impl LineParser {
     pub(crate) fn new(labels: Labels, features: Option<u32>) -> Self {
         // The last two numbers are the constant feature and "no feature".
         let largest_index = features.unwrap_or(u32::MAX).min(BIAS_FEATURE);
-        Self {
-            labels,
-            largest_index,
-            seen_minus_one: false,
-            seen_zero: false,
-        }
+        Self { labels, largest_index, seen_minus_one: false, seen_zero: false }
     }
 
     /// Forgets which labels were seen: another stream begins.
@@ -113,14 +105,7 @@ impl LineParser {
                     Named::Nobody => UNNAMED_TASK.to_owned(),
                 };
                 let known = tasks.names().take(8).map(str::to_owned).collect();
-                Err((
-                    task_at,
-                    Problem::UnknownTask {
-                        name,
-                        declared: limit.declared,
-                        known,
-                    },
-                ))
+                Err((task_at, Problem::UnknownTask { name, declared: limit.declared, known }))
             }
         }
     }
@@ -150,63 +135,74 @@ impl LineParser {
     fn accept(&mut self, label: f64, at: usize) -> Result<f64, Bad> {
         if label == 0.0 {
             if self.seen_minus_one {
-                return Err((
-                    at,
-                    Problem::MixedLabels {
-                        found: "0",
-                        before: "-1",
-                    },
-                ));
+                return Err((at, Problem::MixedLabels { found: "0", before: "-1" }));
             }
             self.seen_zero = true;
             return Ok(-1.0);
         }
         if label == -1.0 {
             if self.seen_zero {
-                return Err((
-                    at,
-                    Problem::MixedLabels {
-                        found: "-1",
-                        before: "0",
-                    },
-                ));
+                return Err((at, Problem::MixedLabels { found: "-1", before: "0" }));
             }
             self.seen_minus_one = true;
         }
         Ok(label)
     }
 
-    #[inline]
+    /// The features from `at` to the end of the line.
+    #[inline(never)] // on its own, the loop keeps what it needs in registers
     fn features(&self, buffer: &[u8], mut at: usize, end: usize, batch: &mut Batch) -> Result<(), Bad> {
-        // Every feature takes three bytes or more, so this is the one check of capacity.
-        let most = (end - at) / 3 + 1;
-        batch.indices.reserve(most.min(1 << 16));
-        batch.values.reserve(most.min(1 << 16));
         let mut previous = 0;
-        loop {
-            at = skip_blanks(buffer, at, end);
-            if at >= end || buffer[at] == b'#' {
-                return Ok(());
+        at = skip_blanks(buffer, at, end);
+        while at < end {
+            let window = buffer[at..].first_chunk().expect("the buffer goes on behind the line");
+            match common_feature(window) {
+                Some((index, value, length))
+                    if (at + length == end || buffer[at + length] == b' ')
+                        && at + length <= end
+                        && index > previous
+                        && index <= self.largest_index =>
+                {
+                    batch.indices.push(index - 1);
+                    batch.values.push(value);
+                    previous = index;
+                    at += length + 1;
+                }
+                _ => (previous, at) = self.other_feature(buffer, at, end, previous, batch)?,
             }
-            let (index, count) = digits(buffer, at);
-            let colon = at + count;
-            if count == 0 || count > 7 || colon >= end || buffer[colon] != b':' {
-                (previous, at) = self.uncommon_feature(buffer, at, end, previous, batch)?;
-                continue;
-            }
-            let index = index as u32;
-            if index <= previous || index > self.largest_index {
-                return Err(self.bad_index(buffer, at, end, previous));
-            }
-            let (value, stop) = match short_decimal(buffer, colon + 1) {
-                Some((value, stop)) if stop == end || (stop < end && is_blank(buffer[stop])) => (value, stop),
-                _ => uncommon_value(buffer, colon + 1, end)?,
-            };
-            batch.indices.push(index - 1);
-            batch.values.push(value);
-            previous = index;
-            at = stop;
         }
+        Ok(())
+    }
+
+    /// What is written in a less common way: blanks, a comment, another form of number, or no feature at all.
+    fn other_feature(
+        &self,
+        buffer: &[u8],
+        at: usize,
+        end: usize,
+        previous: u32,
+        batch: &mut Batch,
+    ) -> Result<(u32, usize), Bad> {
+        let at = skip_blanks(buffer, at, end);
+        if at >= end || buffer[at] == b'#' {
+            return Ok((previous, end));
+        }
+        let (index, count) = digits(buffer, at);
+        let colon = at + count;
+        if count == 0 || colon >= end || buffer[colon] != b':' {
+            return self.uncommon_feature(buffer, at, end, previous, batch);
+        }
+        let index = index as u32;
+        if index <= previous || index > self.largest_index {
+            return Err(self.bad_index(buffer, at, end, previous));
+        }
+        let (value, stop) = match short_decimal(buffer, colon + 1) {
+            Some((value, stop)) if stop == end || (stop < end && is_blank(buffer[stop])) => (value, stop),
+            _ => uncommon_value(buffer, colon + 1, end)?,
+        };
+        batch.indices.push(index - 1);
+        batch.values.push(value);
+        Ok((index, stop + 1))
     }
 
     /// A feature whose index is long, or that is no feature at all.
@@ -229,12 +225,11 @@ impl LineParser {
         };
         let number = &token[..colon];
         let whole = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
-        if !whole && !(number.starts_with(b"-") && parse_f64(number).is_some()) {
+        let negative = number.starts_with(b"-") && parse_f64(number).is_some();
+        if !whole && !negative {
             return Err((at, Problem::Feature { found: shown(token) }));
         }
-        let index = std::str::from_utf8(number)
-            .ok()
-            .and_then(|number| number.parse::<u32>().ok());
+        let index = std::str::from_utf8(number).ok().and_then(|number| number.parse::<u32>().ok());
         match index.filter(|index| *index > previous && *index <= self.largest_index) {
             None => Err(self.bad_index(buffer, at, end, previous)),
             Some(index) => {
@@ -250,20 +245,12 @@ impl LineParser {
     fn bad_index(&self, buffer: &[u8], at: usize, end: usize, previous: u32) -> Bad {
         let token = &buffer[at..token_end(buffer, at, end)];
         let number = &token[..token.iter().position(|byte| *byte == b':').unwrap_or(token.len())];
-        let index = std::str::from_utf8(number)
-            .ok()
-            .and_then(|number| number.parse::<u32>().ok());
+        let index = std::str::from_utf8(number).ok().and_then(|number| number.parse::<u32>().ok());
         match index {
             Some(index) if index <= previous && index > 0 => (at, Problem::Order { previous, index }),
             _ => {
                 let found = shown(number).trim_matches('"').to_owned();
-                (
-                    at,
-                    Problem::Index {
-                        found,
-                        largest: self.largest_index,
-                    },
-                )
+                (at, Problem::Index { found, largest: self.largest_index })
             }
         }
     }
@@ -275,7 +262,7 @@ fn uncommon_value(buffer: &[u8], at: usize, end: usize) -> Result<(f64, usize), 
     let stop = token_end(buffer, at, end);
     let token = &buffer[at..stop];
     match parse_f64(token) {
-        Some(value) if value.is_finite() => Ok((value, stop)),
+        Some(value) if is_valid(value) => Ok((value, stop)),
         _ => Err((at, Problem::Value { found: shown(token) })),
     }
 }
@@ -291,7 +278,7 @@ fn named_task(buffer: &[u8], at: usize, end: usize) -> Result<(Named<'_>, usize)
     if end - at > 4 && buffer[at..at + 4] == *b"qid:" {
         let (number, count) = digits(buffer, at + 4);
         let stop = at + 4 + count;
-        if (1..8).contains(&count) && (stop == end || (stop < end && is_blank(buffer[stop]))) {
+        if count > 0 && (stop == end || (stop < end && is_blank(buffer[stop]))) {
             return Ok((Named::Number(number as u32), stop));
         }
     }
@@ -311,17 +298,24 @@ fn named_task(buffer: &[u8], at: usize, end: usize) -> Result<(Named<'_>, usize)
     }
     match token.strip_prefix(b"task:") {
         None => Ok((Named::Nobody, at)),
-        Some([]) => Err(bad()),
+        // A carriage return in a name would be taken for a line end, and others upset terminals.
+        Some(name) if name.is_empty() || name.iter().any(u8::is_ascii_control) => Err(bad()),
         Some(name) => Ok((Named::Name(std::str::from_utf8(name).map_err(|_| bad())?), stop)),
     }
 }
 
-/// Writes an example as a line; parsing it gives the same example back, to the last bit.
+/// Writes an example as a line; parsing it gives the same example back, to the last bit. A NaN label is no label.
+///
+/// The name must be one that a line can hold: not empty, without blanks and control characters.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn write_example(out: &mut impl Write, task: &str, example: Example<'_>) -> io::Result<()> {
-    let label = if example.label > 0.0 { "+1" } else { "-1" };
+    let label = match example.label {
+        label if label.is_nan() => "?",
+        label if label > 0.0 => "+1",
+        _ => "-1",
+    };
     write!(out, "{label} task:{task}")?;
     for (feature, value) in example.features.iter() {
         write!(out, " {}:{value}", feature + 1)?;

@@ -67,11 +67,7 @@ impl Related {
             .map(|task| {
                 let own = unit(normal(&mut rng, self.features));
                 let related = task + self.outliers < self.tasks;
-                if related {
-                    unit(add(&common, &own, self.spread))
-                } else {
-                    own
-                }
+                if related { unit(add(&common, &own, self.spread)) } else { own }
             })
             .collect();
         let mut made = Made::new(truth, self.flips, rng);
@@ -155,15 +151,7 @@ impl Made {
     fn new(truth: Vec<Vec<f64>>, flips: f64, rng: ChaCha8Rng) -> Self {
         let indices = (0..truth.first().map_or(0, Vec::len) as u32).collect();
         let names = (1..=truth.len()).map(|task| task.to_string()).collect();
-        Self {
-            truth,
-            flips,
-            rng,
-            stream: Memory::new(),
-            flipped: 0,
-            indices,
-            names,
-        }
+        Self { truth, flips, rng, stream: Memory::new(), flipped: 0, indices, names }
     }
 
     fn push(&mut self, task: usize, x: &[f64]) {
@@ -172,22 +160,11 @@ impl Made {
         let positive = (dot(&self.truth[task], x) >= 0.0) != flip;
         let features = SparseView::trusted(&self.indices, x);
         let label = if positive { 1.0 } else { -1.0 };
-        self.stream.push(
-            &self.names[task],
-            Example {
-                task: TaskId(0),
-                features,
-                label,
-            },
-        );
+        self.stream.push(&self.names[task], Example { task: TaskId(0), features, label });
     }
 
     fn finish(self) -> Synthetic {
-        Synthetic {
-            stream: self.stream,
-            truth: self.truth,
-            flipped: self.flipped,
-        }
+        Synthetic { stream: self.stream, truth: self.truth, flipped: self.flipped }
     }
 }
 
@@ -229,21 +206,13 @@ mod tests {
 
     #[test]
     fn related_tasks_have_the_truth_they_say() {
-        let config = Related {
-            outliers: 1,
-            margin: 0.05,
-            ..Related::default()
-        };
+        let config = Related { outliers: 1, margin: 0.05, ..Related::default() };
         let made = config.generate();
         assert_eq!((made.stream.len(), made.truth.len(), made.flipped), (4000, 8, 0));
         assert_eq!(labels_follow_truth(&made), 0);
         let cosine = |a: usize, b: usize| dot(&made.truth[a], &made.truth[b]);
         assert!(cosine(0, 1) > 0.8 && cosine(5, 6) > 0.8 && cosine(0, 7).abs() < 0.5);
-        let noisy = Related {
-            flips: 0.1,
-            ..config.clone()
-        }
-        .generate();
+        let noisy = Related { flips: 0.1, ..config.clone() }.generate();
         assert_eq!(labels_follow_truth(&noisy), noisy.flipped);
         assert!((noisy.flipped as f64 / 4000.0 - 0.1).abs() < 0.03);
         let again = config.generate();

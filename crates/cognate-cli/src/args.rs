@@ -1,0 +1,240 @@
+//! What can be written on the command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Learns many related tasks from one stream, and how they are related.
+#[derive(Debug, Parser)]
+#[command(name = "cognate", version, propagate_version = true, max_term_width = 110)]
+#[command(after_help = "Start with `cognate demo`. Every command has --help.")]
+pub(crate) struct Arguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// No progress and no progressive table
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+/// When output is coloured.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// Makes it so for the whole program.
+    pub(crate) fn apply(self) {
+        let choice = match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Learn a stream as it comes, one pass or more
+    Learn(Box<LearnArgs>),
+    /// Predict a stream with a saved model: task, label, margin a line
+    Predict(PredictArgs),
+    /// Show what is in a model
+    Inspect(InspectArgs),
+    /// Show how the tasks of a model influence each other
+    Relations(RelationsArgs),
+    /// List the learners, or explain one
+    Algorithms(AlgorithmsArgs),
+    /// A tour: make a stream of related tasks, learn it several ways, write report.html
+    Demo(DemoArgs),
+    /// Parse a stream and count its examples: the floor of what learning it can cost
+    #[command(hide = true)]
+    Parse(ParseArgs),
+}
+
+/// `cognate learn`.
+#[derive(Debug, Args)]
+pub(crate) struct LearnArgs {
+    /// Files of examples, read in turn; `-` is standard input; gzip and zstd are recognised
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// Who learns; `cognate algorithms` lists them
+    #[arg(long, value_name = "ID")]
+    pub(crate) learner: Option<String>,
+    /// A parameter of the learner, e.g. interaction.coupled.b=4
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Config file (TOML); flags win over it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Number of tasks, or their names separated by commas; left out, tasks are met on the way
+    #[arg(long, value_name = "N|NAMES")]
+    pub(crate) tasks: Option<String>,
+    /// Number of features; an index beyond is bad
+    #[arg(long, value_name = "N")]
+    pub(crate) features: Option<u32>,
+    /// Write the model here when done, or when interrupted
+    #[arg(long, value_name = "OUT")]
+    pub(crate) model: Option<PathBuf>,
+    /// Go on learning from this model
+    #[arg(long, value_name = "IN")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Write a JSON line an example
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Write a page with curves, tasks and relations
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// 1, or 2 to read ahead while learning; the result is the same
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) threads: NonZeroUsize,
+    // Last, since the heading of these flags holds for all that follow.
+    /// How the stream is read
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+}
+
+/// How a stream is read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Stream")]
+pub(crate) struct StreamArgs {
+    /// Format of the data: svm
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Scale every example: none, l2
+    #[arg(long, value_name = "HOW")]
+    pub(crate) normalize: Option<String>,
+    /// Scale an example down to this norm when it is longer
+    #[arg(long, value_name = "NORM")]
+    pub(crate) clip: Option<f64>,
+    /// Add a constant feature, of value 1 unless another is given
+    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    pub(crate) bias: Option<f64>,
+    /// Order of the examples: file, shuffle, interleave
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) order: Option<String>,
+    /// Seed of --order shuffle
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// How often to read the stream
+    #[arg(long, value_name = "N")]
+    pub(crate) passes: Option<u32>,
+    /// A round is one example of every task: all margins before any update
+    #[arg(long)]
+    pub(crate) simultaneous: bool,
+    /// Skip up to this many bad lines
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) skip_bad: u64,
+}
+
+/// `cognate predict`.
+#[derive(Debug, Args)]
+pub(crate) struct PredictArgs {
+    /// Files of examples, labelled or not; `-` is standard input
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// The model
+    #[arg(long, value_name = "M")]
+    pub(crate) model: PathBuf,
+    /// JSON lines instead of CSV
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Skip up to this many bad lines
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) skip_bad: u64,
+    /// 1, or 2 to read ahead while predicting
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) threads: NonZeroUsize,
+}
+
+/// `cognate inspect`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").multiple(false))]
+pub(crate) struct InspectArgs {
+    /// The model
+    #[arg(value_name = "M")]
+    pub(crate) model: PathBuf,
+    /// Everything but the weights, as JSON
+    #[arg(long, group = "what")]
+    pub(crate) json: bool,
+    /// Every non-zero weight as CSV: task, feature, value
+    #[arg(long, group = "what")]
+    pub(crate) weights: bool,
+    /// The examples kept as supports, for learners that keep some
+    #[arg(long, group = "what")]
+    pub(crate) supports: bool,
+    /// The strongest features of a task
+    #[arg(long, group = "what", value_name = "TASK")]
+    pub(crate) explain: Option<String>,
+}
+
+/// `cognate relations`.
+#[derive(Debug, Args)]
+pub(crate) struct RelationsArgs {
+    /// The model
+    #[arg(value_name = "M")]
+    pub(crate) model: PathBuf,
+    /// R and its correlation form as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write a heatmap
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Show the correlation form in table and heatmap
+    #[arg(long)]
+    pub(crate) correlation: bool,
+    /// Only these tasks, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+}
+
+/// `cognate algorithms`.
+#[derive(Debug, Args)]
+pub(crate) struct AlgorithmsArgs {
+    /// Explain this learner and its parameters
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `cognate demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Where the page goes
+    #[arg(long, value_name = "FILE.html", default_value = "report.html")]
+    pub(crate) out: PathBuf,
+    /// Also write the stream, to learn it by hand
+    #[arg(long, value_name = "FILE.svm")]
+    pub(crate) stream: Option<PathBuf>,
+    /// Also write the learning curves as a picture
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) picture: Option<PathBuf>,
+    /// Seed of the stream
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+}
+
+/// `cognate parse`.
+#[derive(Debug, Args)]
+pub(crate) struct ParseArgs {
+    /// Files of examples
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+}

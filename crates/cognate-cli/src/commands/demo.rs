@@ -1,0 +1,172 @@
+//! `cognate demo`: related tasks with one outlier, learnt three ways.
+
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Context;
+use cognate::linalg::Symmetric;
+use cognate::metrics::{Metrics, Tally};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, learn};
+use cognate::stream::synthetic::{Related, Synthetic};
+use cognate::stream::write_example;
+use cognate::{Model, RunConfig, Tasks};
+use serde_json::json;
+
+use crate::args::DemoArgs;
+use crate::curves::Curves;
+use crate::output::{self, say, table};
+use crate::page::demo::{Demo, demo_page};
+use crate::page::report::{Relation, Run, stream_curves};
+use crate::plot::lines::Detail;
+use crate::plot::scale::{count, percent};
+use crate::relation::RelationTable;
+use crate::reporting::{command_line, page_run};
+
+/// The stream of the tour: small enough to finish at once, large enough to show the effect.
+const STREAM: Related = Related {
+    tasks: 10,
+    features: 60,
+    examples: 4000,
+    spread: 0.35,
+    outliers: 1,
+    margin: 0.0,
+    flips: 0.02,
+    seed: 1,
+};
+
+/// Coupling of the tour: strong enough to teach nine relatives, weak enough to leave the outlier alone.
+const B: f64 = 6.0;
+
+/// Runs the command.
+pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
+    let made = Related { seed: args.seed, ..STREAM }.generate();
+    if let Some(path) = &args.stream {
+        write_stream(path, &made).with_context(|| format!("--stream {}", path.display()))?;
+    }
+    let ways = [
+        ("independent", json!("independent")),
+        ("pooled", json!("pooled")),
+        ("coupled", json!({ "coupled": { "b": B } })),
+    ];
+    let mut learnt = Vec::new();
+    for (name, interaction) in ways {
+        if !quiet {
+            say(&format!(
+                "learning {} examples of {} tasks, {name}",
+                count(made.stream.len() as u64),
+                STREAM.tasks
+            ));
+        }
+        learnt.push(learn_one_way(name, &interaction, &made)?);
+    }
+    let text = comparison(&learnt);
+    let runs = learnt.into_iter().map(|(_, run)| run).collect::<Vec<_>>();
+    if let Some(path) = &args.picture {
+        let picture = stream_curves(&runs, Some(2)).0.draw(860.0, 340.0, Detail::Full).standalone();
+        std::fs::write(path, picture).with_context(|| format!("--picture {}", path.display()))?;
+    }
+    let page = demo_page(&Demo {
+        title: "Related tasks learn from each other".to_owned(),
+        lead: format!(
+            "{} tasks, {} examples, one stream. Tasks 1 to {} are relatives; task {} is not. The same Perceptron \
+             learns them three ways: each task alone, all as one, and coupled.",
+            STREAM.tasks,
+            count(STREAM.examples as u64),
+            STREAM.tasks - STREAM.outliers,
+            STREAM.tasks,
+        ),
+        notes: vec![format!(
+            "The stream is made up, so the truth is known: labels are the sign of an inner product with each task's \
+             own vector in {} dimensions; {} of the labels are flipped.",
+            STREAM.features,
+            percent(made.flipped as f64 / made.stream.len() as f64, 1),
+        )],
+        runs,
+        highlight: 2,
+        outliers: (STREAM.tasks - STREAM.outliers..STREAM.tasks).collect(),
+        truth: Some(truth(&made)),
+        command: command_line(),
+    });
+    std::fs::write(&args.out, page).with_context(|| format!("--out {}", args.out.display()))?;
+    output::print(&format!("{text}\n\nOpen {} in a browser: curves, tasks, relations.", args.out.display()))
+}
+
+fn write_stream(path: &Path, made: &Synthetic) -> std::io::Result<()> {
+    let mut out = BufWriter::new(std::fs::File::create(path)?);
+    for (task, example) in made.stream.examples() {
+        write_example(&mut out, task, example)?;
+    }
+    out.flush()
+}
+
+fn learn_one_way(
+    name: &str,
+    interaction: &serde_json::Value,
+    made: &Synthetic,
+) -> anyhow::Result<(Model, Run)> {
+    let config: RunConfig = serde_json::from_value(json!({
+        "tasks": STREAM.tasks,
+        "learner": { "perceptron": { "interaction": interaction } },
+    }))?;
+    let mut model = Model::new(&config)?;
+    let mut curves = Watch(Curves::new());
+    let started = Instant::now();
+    learn(&mut model, &mut made.stream.clone(), &RunOptions::default(), &mut curves)?;
+    let run = page_run(name, &model, &curves.0, started.elapsed().as_secs_f64());
+    Ok((model, run))
+}
+
+/// Keeps curves.
+struct Watch(Curves);
+
+impl Observer for Watch {
+    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
+        self.0.count(report.task, report.mistake);
+    }
+
+    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Cosines of the vectors that made the labels.
+fn truth(made: &Synthetic) -> Relation {
+    let cosine = |a: usize, b: usize| made.truth[a].iter().zip(&made.truth[b]).map(|(a, b)| a * b).sum();
+    let names = (1..=STREAM.tasks).map(|task| task.to_string()).collect();
+    let table = RelationTable { names, matrix: Symmetric::from_fn(STREAM.tasks, cosine) };
+    Relation {
+        title: "How related the tasks really are".to_owned(),
+        caption: "Cosine of the vectors that made the labels.".to_owned(),
+        matrix: table.heatmap("cosine"),
+    }
+}
+
+fn comparison(learnt: &[(Model, Run)]) -> String {
+    let rows = learnt.iter().map(|(model, run)| {
+        let (related, outlier) = split(model);
+        let total = model.metrics().total();
+        vec![
+            run.name.clone(),
+            percent(total.error(), 2),
+            percent(related.error(), 2),
+            percent(outlier.error(), 2),
+            count(total.mistakes),
+        ]
+    });
+    table(&["interaction", "error", "relatives", "outlier", "mistakes"], rows).trim_fmt()
+}
+
+/// Counts of the related tasks, and of the outliers.
+fn split(model: &Model) -> (Tally, Tally) {
+    let (mut related, mut outlier) = (Tally::default(), Tally::default());
+    for task in model.tasks().sorted() {
+        let number: usize = model.tasks().name(task).parse().unwrap_or(0);
+        let side = if number + STREAM.outliers <= STREAM.tasks { &mut related } else { &mut outlier };
+        let tally = model.metrics().task(task);
+        side.examples += tally.examples;
+        side.mistakes += tally.mistakes;
+    }
+    (related, outlier)
+}

@@ -1,0 +1,116 @@
+//! `cognate inspect`: what is in a model.
+
+use std::io::Write;
+
+use anyhow::bail;
+use cognate::Model;
+use serde_json::json;
+
+use super::predict::write_csv_field;
+use super::{feature_name, find_task, load_model};
+use crate::args::InspectArgs;
+use crate::output::{self, bytes, shown_name, stdout, table};
+use crate::plot::scale::{count, percent};
+use crate::reporting::model_bytes;
+
+/// Runs the command.
+pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
+    let model = load_model(&args.model)?;
+    if args.json {
+        return output::print_json(&as_json(&model));
+    }
+    if args.weights {
+        return print_weights(&model);
+    }
+    if args.supports {
+        bail!("--supports: `{}` keeps weights, not supports; use --weights", model.config().learner.id());
+    }
+    match &args.explain {
+        Some(name) => explain(&model, name),
+        None => output::print(&overview(&model)?),
+    }
+}
+
+fn as_json(model: &Model) -> serde_json::Value {
+    let total = model.metrics().total();
+    json!({
+        "learner": model.config().learner.id(),
+        "config": model.config(),
+        "rounds": model.rounds(),
+        "examples": total.examples,
+        "mistakes": total.mistakes,
+        "error": total.error(),
+        "f1": total.f1(),
+        "updates": total.updates,
+        "queries": total.queries,
+        "declared_tasks": model.tasks().limit(),
+        "tasks": model.tasks().sorted().into_iter().map(|task| model.tasks().name(task)).collect::<Vec<_>>(),
+        "memory_bytes": model_bytes(model),
+    })
+}
+
+fn overview(model: &Model) -> anyhow::Result<String> {
+    let total = model.metrics().total();
+    let names: Vec<_> = model
+        .tasks()
+        .sorted()
+        .into_iter()
+        .take(12)
+        .map(|task| shown_name(model.tasks().name(task)))
+        .collect();
+    let more = if model.tasks().len() > names.len() { ", …" } else { "" };
+    let mut rows = vec![
+        ("learner", model.config().learner.id().to_owned()),
+        ("what", model.learner().about().title.to_owned()),
+        ("tasks", format!("{} ({}{more})", count(model.tasks().len() as u64), names.join(", "))),
+        ("rounds", count(model.rounds())),
+        ("examples", count(total.examples)),
+        ("mistakes", format!("{} ({})", count(total.mistakes), percent(total.error(), 2))),
+        ("F1", percent(total.f1(), 2)),
+        ("updates", count(total.updates)),
+        ("memory", bytes(model_bytes(model))),
+    ];
+    if let Some(declared) = model.tasks().limit() {
+        rows.insert(3, ("declared", format!("{} tasks", count(declared as u64))));
+    }
+    let width = rows.iter().map(|row| row.0.len()).max().unwrap_or(0);
+    let mut text: String = rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect();
+    text += &format!("\nconfig\n{}", serde_json::to_string_pretty(model.config())?);
+    Ok(text)
+}
+
+fn print_weights(model: &Model) -> anyhow::Result<()> {
+    let mut out = stdout();
+    out.write_all(b"task,feature,value\n")?;
+    for task in model.tasks().sorted() {
+        for (feature, weight) in model.learner().as_inspect().weights(task) {
+            write_csv_field(&mut out, model.tasks().name(task))?;
+            writeln!(out, ",{},{weight:?}", feature_name(feature))?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// Features listed by `--explain`.
+const LISTED: usize = 20;
+
+fn explain(model: &Model, name: &str) -> anyhow::Result<()> {
+    let task = find_task(model, name)?;
+    let mut weights = model.learner().as_inspect().weights(task);
+    let all = weights.len();
+    weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+    let rows = weights
+        .iter()
+        .take(LISTED)
+        .map(|(feature, weight)| vec![feature_name(*feature), format!("{weight:+.6}")]);
+    let tally = model.metrics().task(task);
+    output::print(&format!(
+        "task {}: {} examples, error {}; the strongest {} of {} features\n\n{}",
+        shown_name(name),
+        count(tally.examples),
+        percent(tally.error(), 2),
+        all.min(LISTED),
+        count(all as u64),
+        table(&["feature", "weight"], rows).trim_fmt(),
+    ))
+}

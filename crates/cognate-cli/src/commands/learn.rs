@@ -1,0 +1,335 @@
+//! `cognate learn`: a stream, learnt as it comes.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use cognate::metrics::Metrics;
+use cognate::model::ModelConfig;
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, learn};
+use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, StreamConfig};
+use cognate::{LearnerConfig, Model, Stream, Tasks};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{inputs, load_model};
+use crate::args::LearnArgs;
+use crate::curves::Curves;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Interrupted, say, shown_name, table};
+use crate::page::report::learn_page;
+use crate::peak_memory::peak_memory_bytes;
+use crate::plot::scale::{count, percent};
+use crate::progressive::{Progressive, duration};
+use crate::reporting::{command_line, page_run};
+use crate::settings::run_config;
+use crate::trace::Trace;
+
+/// Runs the command.
+pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
+    let (mut model, stream_config) = prepare(args)?;
+    let sources = inputs(&args.data)?;
+    check_outputs(args)?;
+    let mut watch = Watch {
+        trace: args.trace.as_deref().map(Trace::create).transpose()?,
+        curves: args.report.as_ref().map(|_| Curves::new()),
+        interrupt: Interrupt::listen()?,
+        table: Progressive::start(quiet, model.metrics().total(), known_size(&sources, &stream_config)),
+        stopped: false,
+    };
+    let before = model.metrics().total().examples;
+    let mut stream = open(args, &sources, &model, &stream_config, &watch.interrupt)?;
+    let options = RunOptions {
+        passes: stream_config.passes,
+        threads: args.threads,
+        inputs: sources.iter().map(Input::name).collect(),
+    };
+    let progress = learn(&mut model, &mut *stream, &options, &mut watch)?;
+    watch.table.finish(model.metrics());
+    let run = Finished {
+        seconds: watch.table.elapsed(),
+        examples: model.metrics().total().examples - before,
+        skipped: progress.skipped,
+    };
+    if let (Some(trace), Some(path)) = (watch.trace, &args.trace) {
+        trace.finish(path)?;
+    }
+    if let Some(path) = &args.model {
+        model.save(path)?;
+    }
+    if let (Some(curves), Some(path)) = (&watch.curves, &args.report) {
+        write_report(path, &model, curves, run.seconds)?;
+    }
+    warn(&run, &args.data[0], watch.stopped);
+    if args.json {
+        output::print_json(&summary(&model, &run))?;
+    } else {
+        output::print(&summary_text(&model, &run))?;
+    }
+    if watch.stopped { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+/// A fresh model of the config, or the one to resume.
+fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
+    let Some(path) = &args.resume else {
+        let config = run_config(args, json!({}))?;
+        return Ok((Model::new(&config)?, config.stream));
+    };
+    if args.tasks.is_some() {
+        bail!("--tasks: a resumed model has its tasks already");
+    }
+    let model = load_model(path)?;
+    let known = model.config();
+    let base = json!({
+        "features": known.features,
+        "stream": {
+            "normalize": known.preprocess.normalize,
+            "clip": known.preprocess.clip,
+            "bias": known.preprocess.bias,
+            "simultaneous": known.simultaneous,
+        },
+        "learner": known.learner,
+    });
+    let config = run_config(args, base)?;
+    config.validate()?;
+    let asked = ModelConfig {
+        features: config.features,
+        preprocess: config.stream.preprocess(),
+        simultaneous: config.stream.simultaneous,
+        learner: config.learner.clone(),
+    };
+    if asked != *known {
+        bail!(
+            "--resume {}: the model was learnt with {}, but the flags or the config file say {}; \
+             leave them out, or start a new model",
+            path.display(),
+            json!(known),
+            json!(asked),
+        );
+    }
+    Ok((model, config.stream))
+}
+
+/// Fails now rather than after an hour of learning, and before anything is overwritten.
+fn check_outputs(args: &LearnArgs) -> anyhow::Result<()> {
+    let outputs = [("model", &args.model), ("trace", &args.trace), ("report", &args.report)];
+    for (flag, path) in outputs.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
+        let file = path.canonicalize().ok();
+        if file.is_some() && args.data.iter().any(|data| data.canonicalize().ok() == file) {
+            bail!("--{flag} {}: is one of the files to learn from", path.display());
+        }
+    }
+    if let Some(path) = &args.model {
+        Model::check_target(path)?;
+    }
+    if let Some(path) = &args.report {
+        let existed = path.exists();
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        file.with_context(|| format!("--report {}", path.display()))?;
+        if !existed {
+            // Only tried: a run that fails leaves no empty page.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    Ok(())
+}
+
+/// Bytes to read in one pass over files.
+fn known_size(sources: &[Input], config: &StreamConfig) -> Option<u64> {
+    let size: Option<u64> = sources.iter().map(Input::size).sum();
+    size.filter(|_| config.passes == 1 && config.order == Order::File)
+}
+
+/// The stream as the config wants it: as it lies, or held in memory and reordered.
+fn open(
+    args: &LearnArgs,
+    sources: &[Input],
+    model: &Model,
+    config: &StreamConfig,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Box<dyn Stream>> {
+    let options = ReaderOptions {
+        preprocess: config.preprocess(),
+        features: model.config().features,
+        skip_bad: args.stream.skip_bad,
+        stop: interrupt.flag(),
+        ..ReaderOptions::default()
+    };
+    let mut reader = Reader::new(sources.to_vec(), model.tasks().clone(), options);
+    let read_again = config.passes > 1 && sources.contains(&Input::Stdin);
+    if config.order == Order::File && !read_again {
+        return Ok(Box::new(reader));
+    }
+    let memory = Memory::load(&mut reader, model.tasks())?;
+    Ok(Box::new(memory.ordered(config.order, config.seed, config.simultaneous)))
+}
+
+/// Everything that looks on.
+struct Watch {
+    trace: Option<Trace>,
+    curves: Option<Curves>,
+    table: Progressive,
+    interrupt: Interrupt,
+    stopped: bool,
+}
+
+impl Observer for Watch {
+    fn observe(&mut self, report: &RoundReport, tasks: &Tasks, metrics: &Metrics) {
+        if let Some(trace) = &mut self.trace {
+            trace.write(report, tasks);
+        }
+        if let Some(curves) = &mut self.curves {
+            curves.count(report.task, report.mistake);
+        }
+        self.table.observe(metrics);
+    }
+
+    fn batch_done(&mut self, progress: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+        self.table.position(progress.position);
+        self.stopped = self.interrupt.asked();
+        let failed = self.trace.as_ref().is_some_and(Trace::has_failed);
+        if self.stopped || failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// What this run did, beside what the model counts over its life.
+struct Finished {
+    seconds: Duration,
+    examples: u64,
+    skipped: u64,
+}
+
+impl Finished {
+    fn rate(&self) -> f64 {
+        self.examples as f64 / self.seconds.as_secs_f64().max(1e-9)
+    }
+}
+
+fn warn(run: &Finished, first: &Path, stopped: bool) {
+    if stopped {
+        say("interrupted: what was learnt so far is kept");
+    } else if run.examples == 0 {
+        say(&format!("warning: {} holds no examples", first.display()));
+    }
+    if run.skipped > 0 {
+        say(&format!("warning: skipped {} bad lines", run.skipped));
+    }
+}
+
+fn write_report(path: &Path, model: &Model, curves: &Curves, seconds: Duration) -> anyhow::Result<()> {
+    let name = model.config().learner.id();
+    let page = learn_page(&page_run(name, model, curves, seconds.as_secs_f64()), &command_line());
+    std::fs::write(path, page).with_context(|| format!("--report {}", path.display()))?;
+    say(&format!("report: {}", path.display()));
+    Ok(())
+}
+
+/// The summary that programs read; counts are over the model's life, times over this run.
+#[derive(Serialize)]
+struct Summary<'a> {
+    examples: u64,
+    mistakes: u64,
+    error: f64,
+    f1: f64,
+    updates: u64,
+    queries: u64,
+    skipped: u64,
+    tasks: TaskRows<'a>,
+    learner: &'a LearnerConfig,
+    config: &'a ModelConfig,
+    run_examples: u64,
+    seconds: f64,
+    examples_per_second: f64,
+    peak_memory_bytes: Option<u64>,
+}
+
+/// The tasks of a model, a row each, made as they are written: there may be a million.
+struct TaskRows<'a>(&'a Model);
+
+impl Serialize for TaskRows<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Row<'a> {
+            task: &'a str,
+            examples: u64,
+            mistakes: u64,
+            error: f64,
+            precision: f64,
+            recall: f64,
+            f1: f64,
+            updates: u64,
+            queries: u64,
+        }
+        serializer.collect_seq(self.0.tasks().sorted().into_iter().map(|task| {
+            let tally = self.0.metrics().task(task);
+            Row {
+                task: self.0.tasks().name(task),
+                examples: tally.examples,
+                mistakes: tally.mistakes,
+                error: tally.error(),
+                precision: tally.precision(),
+                recall: tally.recall(),
+                f1: tally.f1(),
+                updates: tally.updates,
+                queries: tally.queries,
+            }
+        }))
+    }
+}
+
+fn summary<'a>(model: &'a Model, run: &Finished) -> Summary<'a> {
+    let total = model.metrics().total();
+    Summary {
+        examples: total.examples,
+        mistakes: total.mistakes,
+        error: total.error(),
+        f1: total.f1(),
+        updates: total.updates,
+        queries: total.queries,
+        skipped: run.skipped,
+        tasks: TaskRows(model),
+        learner: &model.config().learner,
+        config: model.config(),
+        run_examples: run.examples,
+        seconds: run.seconds.as_secs_f64(),
+        examples_per_second: run.rate(),
+        peak_memory_bytes: peak_memory_bytes(),
+    }
+}
+
+/// Most tasks that the summary for people lists.
+const LISTED: usize = 20;
+
+fn summary_text(model: &Model, run: &Finished) -> String {
+    let total = model.metrics().total();
+    let row = |name: String, tally: &cognate::metrics::Tally| {
+        vec![
+            name,
+            count(tally.examples),
+            count(tally.mistakes),
+            percent(tally.error(), 2),
+            percent(tally.f1(), 2),
+            count(tally.updates),
+        ]
+    };
+    let sorted = model.tasks().sorted();
+    let mut rows: Vec<_> = sorted
+        .iter()
+        .take(LISTED)
+        .map(|task| row(shown_name(model.tasks().name(*task)), &model.metrics().task(*task)))
+        .collect();
+    if sorted.len() > LISTED {
+        rows.push(vec![format!("… {} more", count((sorted.len() - LISTED) as u64))]);
+    }
+    rows.push(row("all".to_owned(), total));
+    let table = table(&["task", "examples", "mistakes", "error", "F1", "updates"], rows).trim_fmt();
+    let memory =
+        peak_memory_bytes().map_or(String::new(), |peak| format!(", peak memory {}", output::bytes(peak)));
+    format!(
+        "{table}\n\n{} examples in {} ({} a second){memory}",
+        count(run.examples),
+        duration(run.seconds.as_secs_f64()),
+        count(run.rate() as u64),
+    )
+}

@@ -1,0 +1,23 @@
+//! `cognate parse`: reads a stream and throws it away; what learning it costs at least.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use cognate::Tasks;
+use cognate::stream::pipeline::for_each_batch;
+use cognate::stream::{Reader, ReaderOptions};
+
+use super::inputs;
+use crate::args::ParseArgs;
+use crate::output;
+
+/// Runs the command.
+pub(crate) fn run(args: &ParseArgs) -> anyhow::Result<()> {
+    let mut reader = Reader::new(inputs(&args.data)?, Tasks::open(), ReaderOptions::default());
+    let mut examples = 0;
+    for_each_batch(&mut reader, 1, NonZeroUsize::MIN, |batch| {
+        examples += batch.len();
+        ControlFlow::Continue(())
+    })?;
+    output::print(&examples.to_string())
+}

@@ -1,0 +1,89 @@
+//! `cognate predict`: margins of a saved model.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use cognate::example::predicted_label;
+use cognate::stream::pipeline::for_each_batch;
+use cognate::stream::{Batch, Labels, Reader, ReaderOptions};
+use cognate::{Model, TaskId, Tasks};
+
+use super::{inputs, load_model};
+use crate::args::PredictArgs;
+use crate::output::{say, stdout};
+
+/// Runs the command.
+pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
+    let model = load_model(&args.model)?;
+    let options = ReaderOptions {
+        preprocess: model.config().preprocess,
+        labels: Labels::Optional,
+        features: model.config().features,
+        skip_bad: args.skip_bad,
+        ..ReaderOptions::default()
+    };
+    let mut tasks = model.tasks().clone();
+    let mut reader = Reader::new(inputs(&args.data)?, tasks.clone(), options);
+    let mut out = stdout();
+    if !args.json {
+        out.write_all(b"task,label,margin\n")?;
+    }
+    let (mut failed, mut skipped) = (None, 0);
+    for_each_batch(&mut reader, 1, args.threads, |batch| {
+        skipped += batch.skipped();
+        for name in batch.new_tasks() {
+            // The reader has checked the limit.
+            let _ = tasks.meet(name);
+        }
+        match write_batch(&mut out, batch, &model, &tasks, args.json) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    out.flush()?;
+    if skipped > 0 {
+        say(&format!("warning: skipped {skipped} bad lines"));
+    }
+    Ok(())
+}
+
+fn write_batch(
+    out: &mut impl Write,
+    batch: &Batch,
+    model: &Model,
+    tasks: &Tasks,
+    json: bool,
+) -> std::io::Result<()> {
+    // Every task that the model has not met is the next one it would meet.
+    let next = model.learner().as_inspect().tasks() as u32;
+    let learner = model.learner().as_predict();
+    for example in batch.examples() {
+        let known = example.task.index() < model.tasks().len();
+        let margin = learner.margin(if known { example.task } else { TaskId(next) }, example.features);
+        let name = tasks.name(example.task);
+        let label = if predicted_label(margin) > 0.0 { 1 } else { -1 };
+        if json {
+            let line = serde_json::json!({ "task": name, "label": label, "margin": margin });
+            writeln!(out, "{line}")?;
+        } else {
+            write_csv_field(out, name)?;
+            writeln!(out, ",{label},{margin:?}")?;
+        }
+    }
+    Ok(())
+}
+
+/// A CSV field, quoted where it must be.
+pub(super) fn write_csv_field(out: &mut impl Write, text: &str) -> std::io::Result<()> {
+    if text.contains([',', '"', '\n', '\r']) {
+        write!(out, "\"{}\"", text.replace('"', "\"\""))
+    } else {
+        out.write_all(text.as_bytes())
+    }
+}

@@ -1,0 +1,167 @@
+//! Standard output and error: tables, numbers, error reports, exit codes.
+
+use std::fmt;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use cognate::StreamError;
+use comfy_table::{CellAlignment, Table, presets};
+
+/// Ended by Ctrl-C, after everything was put in order.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Bad usage, config or data.
+const BAD: u8 = 2;
+/// What shells give for a program ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+/// Reports an error, if there is one, and turns the result into an exit code.
+pub(crate) fn exit_code(done: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = done else {
+        return ExitCode::SUCCESS;
+    };
+    if is_closed_pipe(&error) {
+        return ExitCode::SUCCESS;
+    }
+    if error.is::<Interrupted>() {
+        return ExitCode::from(INTERRUPTED);
+    }
+    report(&error);
+    ExitCode::from(BAD)
+}
+
+/// Whether whoever read our output has gone: that is their right.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let io_error = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
+    let json_error = error.chain().find_map(|cause| cause.downcast_ref::<serde_json::Error>());
+    io_error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        || json_error.is_some_and(|error| error.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
+}
+
+/// An error and its causes, each told once: some errors have their cause in their own text.
+fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.ends_with(&cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text += ": ";
+        }
+        text += &cause;
+    }
+    text
+}
+
+fn report(error: &anyhow::Error) {
+    let mut text = format!("{RED}error:{RED:#} {}\n", with_causes(error));
+    if let Some(stream) = error.chain().find_map(|cause| cause.downcast_ref::<StreamError>()) {
+        if let StreamError::Bad { place, excerpt, .. } = stream {
+            let number = place.line.to_string();
+            let blank = " ".repeat(number.len());
+            text += &format!("  {number} | {}\n  {blank} | {}^\n", excerpt.text, " ".repeat(excerpt.caret));
+        }
+        if let Some(hint) = stream.hint() {
+            text += &format!("  hint: {hint}\n");
+        }
+        if matches!(stream, StreamError::Bad { .. }) {
+            text += "  (--skip-bad N skips and counts up to N bad lines)\n";
+        }
+    }
+    say(text.trim_end());
+}
+
+const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+/// Writes a line to standard error; nobody listening is no reason to fail.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
+/// Standard output, buffered.
+pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
+    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// Prints a result and makes sure it went out.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    // Numbers keep together with their units on pages; a terminal shows lines as they are.
+    let text = text.replace(['\u{a0}', '\u{202f}'], " ");
+    let mut out = stdout();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Prints a result as indented JSON, as it is made.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut out = stdout();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// A table: the first column is text, the rest numbers.
+pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(at > 0), 1));
+        if at > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// Bytes in the unit that suits them.
+pub(crate) fn bytes(number: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let power = (number.max(1).ilog10() / 3).min(4) as usize;
+    let value = number as f64 / [1.0, 1e3, 1e6, 1e9, 1e12][power];
+    if power == 0 { format!("{number} B") } else { format!("{value:.1} {}", units[power]) }
+}
+
+/// A name as a terminal can show it: no control characters, no endless length.
+pub(crate) fn shown_name(name: &str) -> String {
+    const LONGEST: usize = 40;
+    let mut text: String = name
+        .chars()
+        .take(LONGEST)
+        .flat_map(|c| {
+            let escaped: Vec<char> = if c.is_control() { c.escape_default().collect() } else { vec![c] };
+            escaped
+        })
+        .collect();
+    if name.chars().count() > LONGEST {
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_read_well() {
+        assert_eq!([0, 999, 1000, 2_500_000].map(bytes), ["0 B", "999 B", "1.0 kB", "2.5 MB"]);
+        assert_eq!(shown_name("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(shown_name(&"x".repeat(50)).chars().count(), 41);
+    }
+}

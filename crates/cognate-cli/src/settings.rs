@@ -1,0 +1,239 @@
+//! From file, `--set` and flags to one config: default, file, then the command line.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use cognate::{LearnerConfig, REGISTRY, RunConfig, nearest_names};
+use serde_json::{Map, Value, json};
+
+use crate::args::LearnArgs;
+
+/// Parameters that name one of several choices: another choice replaces, the same one is added to.
+const CHOICES: [&str; 2] = ["learner", "interaction"];
+
+/// The config of a run, and the tree it was made from.
+pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunConfig> {
+    let mut tree = base;
+    if let Some(path) = &args.config {
+        merge(&mut tree, read_file(path)?, "");
+    }
+    let flags = flags(args);
+    check_flags(&flags)?;
+    merge(&mut tree, flags, "");
+    let learner = match &args.learner {
+        Some(id) => {
+            known_learner(id)?;
+            merge(&mut tree, json!({ "learner": { id.as_str(): {} } }), "");
+            id.clone()
+        }
+        None => chosen_learner(&tree),
+    };
+    apply_sets(&mut tree, &learner, &args.sets)?;
+    let mut config: RunConfig = serde_json::from_value(tree)?;
+    config.read_files()?;
+    Ok(config)
+}
+
+/// A config file, checked on its own first so that errors have line and column.
+fn read_file(path: &Path) -> anyhow::Result<Value> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    toml::from_str::<RunConfig>(&text).map_err(|error| located(path, &text, &error))?;
+    let mut tree: Value = toml::from_str(&text).map_err(|error| located(path, &text, &error))?;
+    if let Some(name) = not_finite(&tree) {
+        bail!("{}: {name}: must be a finite number", path.display());
+    }
+    // Files that a config names are looked for beside it.
+    if let Some(folder) = path.parent() {
+        anchor_files(&mut tree, folder);
+    }
+    Ok(tree)
+}
+
+fn located(path: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    let before = &text.as_bytes()[..at];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let column = at - before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1) + 1;
+    anyhow::anyhow!("{}:{line}:{column}: {}", path.display(), nearest_first(error.message()))
+}
+
+/// A message of serde about an unknown name, with the known ones ordered by their distance from it.
+fn nearest_first(message: &str) -> String {
+    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match (&names[..], message.split_once(", expected one of `")) {
+        ([found, known @ ..], Some((unknown, _))) if message.starts_with("unknown ") => {
+            let nearest = nearest_names(found, known.iter().copied());
+            format!("{unknown}, expected one of `{}`", nearest.join("`, `"))
+        }
+        _ => message.to_owned(),
+    }
+}
+
+/// The parameter that is infinite or no number, of which JSON knows neither and makes a null; TOML has no null.
+fn not_finite(tree: &Value) -> Option<String> {
+    let below = |name: String, value: &Value| match value {
+        Value::Null => Some(name),
+        other => not_finite(other).map(|inner| format!("{name}.{inner}")),
+    };
+    match tree {
+        Value::Object(map) => map.iter().find_map(|(name, value)| below(name.clone(), value)),
+        Value::Array(list) => list.iter().enumerate().find_map(|(at, value)| below(at.to_string(), value)),
+        _ => None,
+    }
+}
+
+fn anchor_files(tree: &mut Value, folder: &Path) {
+    let Value::Object(map) = tree else { return };
+    for (key, value) in map {
+        match value {
+            Value::String(file) if key == "file" => *file = folder.join(&*file).display().to_string(),
+            other => anchor_files(other, folder),
+        }
+    }
+}
+
+/// The flags that are parameters, as a tree.
+fn flags(args: &LearnArgs) -> Value {
+    let stream = &args.stream;
+    let mut tree = Map::new();
+    let mut put = |key: &str, value: Option<Value>| value.map(|value| tree.insert(key.to_owned(), value));
+    put("format", stream.format.as_ref().map(|format| json!(format)));
+    put("normalize", stream.normalize.as_ref().map(|normalize| json!(normalize)));
+    put("clip", stream.clip.map(|clip| json!(clip)));
+    put("bias", stream.bias.map(|bias| json!(bias)));
+    put("order", stream.order.as_ref().map(|order| json!(order)));
+    put("seed", stream.seed.map(|seed| json!(seed)));
+    put("passes", stream.passes.map(|passes| json!(passes)));
+    put("simultaneous", stream.simultaneous.then_some(json!(true)));
+    let mut all = json!({ "stream": tree });
+    if let Some(tasks) = &args.tasks {
+        all["tasks"] = match tasks.parse::<u32>() {
+            Ok(count) => json!(count),
+            Err(_) => json!(tasks.split(',').collect::<Vec<_>>()),
+        };
+    }
+    if let Some(features) = args.features {
+        all["features"] = json!(features);
+    }
+    all
+}
+
+/// Looks at each flag on its own, so that an error names it.
+fn check_flags(flags: &Value) -> anyhow::Result<()> {
+    for (name, value) in flags["stream"].as_object().into_iter().flatten() {
+        if value.is_null() {
+            bail!("--{name}: must be a finite number");
+        }
+        serde_json::from_value::<RunConfig>(json!({ "stream": { name: value } })).map_err(|error| {
+            let given = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            anyhow::anyhow!("--{name} {given}: {}", nearest_first(&error.to_string()))
+        })?;
+    }
+    Ok(())
+}
+
+fn known_learner(id: &str) -> anyhow::Result<()> {
+    if LearnerConfig::from_id(id).is_none() {
+        let names = nearest_names(id, REGISTRY.iter().map(|about| about.id));
+        bail!("--learner: no learner is called {id:?}; known: {}", names.join(", "));
+    }
+    Ok(())
+}
+
+/// The learner that a tree names, or the default one.
+fn chosen_learner(tree: &Value) -> String {
+    match &tree["learner"] {
+        Value::String(id) => id.clone(),
+        Value::Object(choice) if !choice.is_empty() => choice.keys().next().cloned().unwrap_or_default(),
+        _ => LearnerConfig::default().id().to_owned(),
+    }
+}
+
+/// Puts each `--set KEY=VALUE` below the learner; an error names the one at fault.
+fn apply_sets(tree: &mut Value, learner: &str, sets: &[String]) -> anyhow::Result<()> {
+    for set in sets {
+        let Some((key, value)) = set.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+            bail!("--set {set}: expected KEY=VALUE, e.g. interaction.coupled.b=4");
+        };
+        let value = parse_value(value);
+        if value.is_null() || not_finite(&value).is_some() {
+            bail!("--set {set}: must be a finite number");
+        }
+        let nested = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
+        merge(tree, json!({ "learner": { learner: nested } }), "");
+        serde_json::from_value::<RunConfig>(tree.clone())
+            .map_err(|error| anyhow::anyhow!("--set {set}: {}", nearest_first(&error.to_string())))?;
+    }
+    Ok(())
+}
+
+/// A TOML value; anything that is none is text.
+fn parse_value(text: &str) -> Value {
+    let parsed = toml::from_str::<Value>(&format!("value = {text}"));
+    parsed.ok().and_then(|mut table| table.get_mut("value").map(Value::take)).unwrap_or_else(|| json!(text))
+}
+
+/// Lays `over` upon `under`: tables are merged, another choice or anything else replaces.
+fn merge(under: &mut Value, over: Value, key: &str) {
+    match (under, over) {
+        (Value::Object(under), Value::Object(over)) => {
+            if CHOICES.contains(&key) && over.keys().any(|name| !under.contains_key(name)) {
+                under.clear();
+            }
+            for (name, value) in over {
+                merge(under.entry(name.clone()).or_insert(Value::Null), value, &name);
+            }
+        }
+        (under, over) => *under = over,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_choice_replaces_and_the_same_one_is_added_to() {
+        let mut tree = json!({ "learner": { "perceptron": { "interaction": { "coupled": { "b": 4 } } } } });
+        apply_sets(&mut tree, "perceptron", &["interaction.coupled.b=2.5".to_owned()]).unwrap();
+        assert_eq!(tree["learner"]["perceptron"]["interaction"], json!({ "coupled": { "b": 2.5 } }));
+        apply_sets(&mut tree, "perceptron", &["interaction=pairwise".to_owned()]).unwrap();
+        assert_eq!(tree["learner"]["perceptron"]["interaction"], json!("pairwise"));
+        apply_sets(&mut tree, "perceptron", &["interaction.graph.edges=[[\"a\",\"b\"]]".to_owned()]).unwrap();
+        let error = apply_sets(&mut tree, "perceptron", &["interaction.coupled.c=1".to_owned()]).unwrap_err();
+        assert_eq!(error.to_string(), "--set interaction.coupled.c=1: unknown field `c`, expected `b`");
+    }
+
+    /// A choice in the schema is a `oneOf` of one-key tables.
+    #[test]
+    fn every_choice_of_the_schema_is_known_here() {
+        let schema = cognate::config::schema();
+        let mut found = std::collections::BTreeSet::new();
+        fn walk(schema: &Value, node: &Value, found: &mut std::collections::BTreeSet<String>) {
+            for (name, property) in node["properties"].as_object().into_iter().flatten() {
+                let target = property["$ref"].as_str().or(property["allOf"][0]["$ref"].as_str());
+                let target = target.and_then(|path| schema.pointer(path.trim_start_matches('#')));
+                let choice = target.is_some_and(|target| {
+                    target["oneOf"]
+                        .as_array()
+                        .is_some_and(|all| all.iter().any(|one| one["required"].is_array()))
+                });
+                if choice {
+                    found.insert(name.clone());
+                }
+            }
+            let children: Vec<&Value> = match node {
+                Value::Object(map) => map.values().collect(),
+                Value::Array(list) => list.iter().collect(),
+                _ => Vec::new(),
+            };
+            children.into_iter().for_each(|child| walk(schema, child, found));
+        }
+        walk(&schema, &schema, &mut found);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), {
+            let mut all = CHOICES.to_vec();
+            all.sort_unstable();
+            all
+        });
+    }
+}

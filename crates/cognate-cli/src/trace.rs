@@ -1,0 +1,67 @@
+//! `--trace`: a JSON line an example.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use cognate::Tasks;
+use cognate::run::RoundReport;
+use serde::Serialize;
+
+/// The file under way; an error is kept until the end, since observers cannot fail.
+pub(crate) struct Trace {
+    out: BufWriter<File>,
+    failed: Option<serde_json::Error>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    t: u64,
+    task: &'a str,
+    label: i8,
+    margin: f64,
+    mistake: bool,
+    updated: bool,
+    queried: bool,
+}
+
+impl Trace {
+    /// Creates the file.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+        let file = File::create(path).with_context(|| format!("--trace {}", path.display()))?;
+        Ok(Self { out: BufWriter::with_capacity(1 << 16, file), failed: None })
+    }
+
+    /// Writes a line.
+    pub(crate) fn write(&mut self, report: &RoundReport, tasks: &Tasks) {
+        if self.failed.is_some() {
+            return;
+        }
+        let line = Line {
+            t: report.round,
+            task: tasks.name(report.task),
+            label: report.label as i8,
+            margin: report.margin,
+            mistake: report.mistake,
+            updated: report.updated,
+            queried: report.queried,
+        };
+        let written = serde_json::to_writer(&mut self.out, &line);
+        let ended = written.and_then(|()| self.out.write_all(b"\n").map_err(serde_json::Error::io));
+        self.failed = ended.err();
+    }
+
+    /// Whether nothing more can be written.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Makes sure that everything went out.
+    pub(crate) fn finish(mut self, path: &Path) -> anyhow::Result<()> {
+        match self.failed.take() {
+            Some(error) => Err(error).with_context(|| format!("--trace {}", path.display())),
+            None => self.out.flush().with_context(|| format!("--trace {}", path.display())),
+        }
+    }
+}

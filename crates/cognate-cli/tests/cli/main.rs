@@ -1,0 +1,18 @@
+//! The program as a user meets it: commands, messages, files, signals. One binary, so that it links once.
+
+mod bad_files;
+mod bad_lines;
+mod bad_settings;
+mod data;
+mod demo;
+mod help;
+mod inspect;
+mod interactions;
+mod learn;
+mod outputs;
+mod predict;
+mod readme;
+mod resume;
+mod signals;
+mod stream_flags;
+mod support;

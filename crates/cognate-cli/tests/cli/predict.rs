@@ -1,0 +1,135 @@
+//! `cognate predict`: margins of a saved model.
+
+use serde_json::Value;
+
+use super::support::{Folder, related};
+
+/// A folder with a stream and its model.
+fn folder() -> Folder {
+    let folder = Folder::with("a.svm", related(3, 300));
+    folder.output("learn a.svm --quiet --model m.cog");
+    folder
+}
+
+#[test]
+fn a_line_an_example_as_csv_and_as_json() {
+    let folder = folder();
+    let csv = folder.output("predict a.svm --model m.cog");
+    let json = folder.output("predict a.svm --model m.cog --json");
+    let mut rows = csv.lines();
+    assert_eq!(rows.next(), Some("task,label,margin"));
+    let stream = related(3, 300);
+    assert_eq!((csv.lines().count(), json.lines().count()), (301, 300));
+    let mut right = 0;
+    for ((row, line), example) in rows.zip(json.lines()).zip(stream.lines()) {
+        let value: Value = serde_json::from_str(line).unwrap();
+        let parts: Vec<&str> = row.split(',').collect();
+        assert_eq!(value["task"], parts[0]);
+        assert_eq!(value["label"].to_string(), parts[1]);
+        let margin: f64 = parts[2].parse().unwrap();
+        assert_eq!(value["margin"].as_f64().unwrap().to_bits(), margin.to_bits());
+        assert_eq!(parts[1], if margin >= 0.0 { "1" } else { "-1" });
+        assert!(example.contains(&format!("qid:{} ", parts[0])));
+        right += u32::from(example.starts_with('-') == (parts[1] == "-1"));
+    }
+    assert!(right > 240, "{right} of 300 learnt examples are predicted right");
+}
+
+#[test]
+fn labels_are_not_needed_and_change_nothing() {
+    let folder = folder();
+    let labelled = folder.output("predict a.svm --model m.cog");
+    for without in ["? ", ""] {
+        let text: String = related(3, 300)
+            .lines()
+            .map(|line| format!("{without}{}\n", line.split_once(' ').unwrap().1))
+            .collect();
+        folder.write("unlabelled.svm", text);
+        assert_eq!(folder.output("predict unlabelled.svm --model m.cog"), labelled, "{without:?}");
+    }
+    let ran = folder.run_with_input("predict - --model m.cog", related(3, 300));
+    assert_eq!(ran.stdout, labelled);
+}
+
+#[test]
+fn predicting_changes_neither_the_model_nor_the_folder() {
+    let folder = folder();
+    let before = folder.read("m.cog");
+    folder.output("predict a.svm --model m.cog");
+    assert_eq!(folder.read("m.cog"), before);
+    assert_eq!(folder.names(), ["a.svm", "m.cog"]);
+}
+
+#[test]
+fn an_unknown_task_is_predicted_by_what_all_share() {
+    let folder = folder();
+    folder.write("new.svm", "? task:new 1:1\n? task:other 1:1\n1:1\n");
+    let csv = folder.output("predict new.svm --model m.cog");
+    let rows: Vec<&str> = csv.lines().skip(1).collect();
+    let margin = |row: &str| row.rsplit(',').next().unwrap().parse::<f64>().unwrap();
+    assert!(
+        rows[0].starts_with("new,1,") && rows[1].starts_with("other,1,") && rows[2].starts_with("default,1,")
+    );
+    assert!(margin(rows[0]) > 0.0, "feature 1 carries the label of every task");
+    assert_eq!(margin(rows[0]).to_bits(), margin(rows[1]).to_bits());
+    folder.output("learn a.svm --quiet --set interaction=independent --model own.cog");
+    assert!(folder.output("predict new.svm --model own.cog").contains("\nnew,1,0.0\n"), "nothing is shared");
+}
+
+#[test]
+fn an_unknown_task_is_refused_where_tasks_were_declared() {
+    let folder = folder();
+    folder.output("learn a.svm --quiet --tasks 3 --model m.cog");
+    folder.write("new.svm", "? qid:9 1:1\n");
+    let ran = folder.run("predict new.svm --model m.cog");
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr.contains("error: new.svm:1:3: task 9 is not one of the 3 declared tasks"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn names_with_commas_and_quotes_are_quoted() {
+    let folder = Folder::with("a.svm", "+1 task:a,\"b\" 1:2\n");
+    folder.output("learn a.svm --quiet --set interaction=independent --model m.cog");
+    let csv = folder.output("predict a.svm --model m.cog");
+    assert_eq!(csv, "task,label,margin\n\"a,\"\"b\"\"\",1,4.0\n");
+    assert!(folder.output("inspect m.cog --weights").ends_with("\n\"a,\"\"b\"\"\",1,2.0\n"));
+}
+
+#[test]
+fn the_scaling_of_the_model_is_applied() {
+    let folder = Folder::with("a.svm", "+1 1:3 2:4\n");
+    folder
+        .output("learn a.svm --quiet --normalize l2 --bias=0.5 --set interaction=independent --model m.cog");
+    let csv = folder.output("predict a.svm --model m.cog");
+    let margin: f64 = csv.trim_end().rsplit(',').next().unwrap().parse().unwrap();
+    assert!((margin - 1.25).abs() < 1e-15, "{csv}");
+}
+
+#[test]
+fn bad_lines_are_refused_or_skipped_as_when_learning() {
+    let folder = folder();
+    folder.write("bad.svm", "? qid:1 1:1\n? qid:1 2:1 1:1\n-1 qid:1 3:1\n");
+    let ran = folder.run("predict bad.svm --model m.cog");
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr.contains("error: bad.svm:2:13: feature index 1 after 2; indices must increase"),
+        "{}",
+        ran.stderr
+    );
+    let ran = folder.run("predict bad.svm --model m.cog --skip-bad 1");
+    ran.assert_done();
+    assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (3, "warning: skipped 1 bad lines\n"));
+}
+
+#[test]
+fn one_thread_and_two_print_the_same() {
+    let folder = folder();
+    folder.write("many.svm", related(7, 5000));
+    let [one, two] =
+        ["1", "2"].map(|n| folder.output(&format!("predict many.svm --model m.cog --threads {n}")));
+    assert_eq!(one, two);
+}

@@ -1,0 +1,86 @@
+//! Does learning allocate? Not for an example, once the buffers and tables have grown.
+//!
+//! One test only: the counter counts the whole process.
+#![expect(unsafe_code, reason = "a global allocator cannot be written without it")]
+
+#[path = "support/samples.rs"]
+mod samples;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cognate::run::{self, RunOptions};
+use cognate::stream::{Input, Reader, ReaderOptions};
+use cognate::{Model, RunConfig};
+use samples::{samples, text};
+use serde_json::{Value, json};
+
+/// The system's allocator, counting.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged; the counter touches nothing of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise about the layout is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise about the layout is passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise about pointer, layout and size is passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise about pointer and layout is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// What opening a stream takes, and the odd table that grows late.
+const ALLOWED: usize = 60;
+
+/// Allocations of the last of several passes over a text, and the updates it made.
+fn allocations_of_a_late_pass(interaction: &Value, text: &str) -> (usize, u64) {
+    let config = json!({"learner": {"perceptron": {"interaction": interaction}}});
+    let config: RunConfig = serde_json::from_value(config).unwrap();
+    let mut model = Model::new(&config).unwrap();
+    let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
+    let mut pass = || {
+        let mut reader = Reader::new(vec![input.clone()], model.tasks().clone(), ReaderOptions::default());
+        let before = (ALLOCATIONS.load(Ordering::Relaxed), model.metrics().total().updates);
+        run::learn(&mut model, &mut reader, &RunOptions::default(), &mut ()).unwrap();
+        (ALLOCATIONS.load(Ordering::Relaxed) - before.0, model.metrics().total().updates - before.1)
+    };
+    pass();
+    pass();
+    pass()
+}
+
+#[test]
+fn a_late_pass_allocates_no_more_for_ten_times_the_examples() {
+    let graph = json!({"graph": {"edges": [["t0", "t1"], ["t1", "t2"], ["t3", "t4"], ["t5", "t4"]]}});
+    for interaction in [json!("coupled"), json!("independent"), json!("pooled"), json!("pairwise"), graph] {
+        for examples in [2_000, 20_000] {
+            let text = text(&samples(1, 6, 50, examples), |task| format!("t{task}"));
+            let (allocations, updates) = allocations_of_a_late_pass(&interaction, &text);
+            assert!(updates as usize > examples / 20, "{updates} updates are too few to tell");
+            assert!(
+                allocations <= ALLOWED,
+                "{allocations} allocations for {examples} examples with {interaction}"
+            );
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Does every registered learner keep the protocol? Registry x checks, each a test of its own name.
+
+use cognate::checks::CHECKS;
+use cognate::{LearnerConfig, REGISTRY};
+
+/// Runs one check on one config, both by name.
+fn run(config: &str, check: &str) {
+    let config: LearnerConfig = serde_json::from_str(config).unwrap();
+    let (_, check) = CHECKS.iter().find(|(name, _)| *name == check).unwrap();
+    if let Err(problem) = check(&config) {
+        panic!("{problem}");
+    }
+}
+
+/// A module a subject with a test a check, and the list of what was made.
+macro_rules! conformance {
+    ([$($subject:ident = $config:literal,)*] $checks:tt) => {
+        $(conformance!(@subject $subject $config $checks);)*
+
+        const SUBJECTS: &[(&str, &str)] = &[$((stringify!($subject), $config),)*];
+        conformance!(@names $checks);
+    };
+    (@subject $subject:ident $config:literal [$($check:ident,)*]) => {
+        mod $subject {
+            $(#[test] fn $check() { super::run($config, stringify!($check)); })*
+        }
+    };
+    (@names [$($check:ident,)*]) => {
+        const CHECK_NAMES: &[&str] = &[$(stringify!($check),)*];
+    };
+}
+
+conformance! {
+    // Every learner with its defaults, under its id; then with every choice that makes it another machine inside.
+    [
+        perceptron = r#""perceptron""#,
+        perceptron_independent = r#"{"perceptron": {"interaction": "independent"}}"#,
+        perceptron_pooled = r#"{"perceptron": {"interaction": "pooled"}}"#,
+        perceptron_pairwise = r#"{"perceptron": {"interaction": "pairwise"}}"#,
+        perceptron_uncoupled = r#"{"perceptron": {"interaction": {"coupled": {"b": 0}}}}"#,
+        perceptron_complete = r#"{"perceptron": {"interaction": {"graph": {"edges": "complete"}}}}"#,
+        perceptron_graph =
+            r#"{"perceptron": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
+        perceptron_matrix = r#"{"perceptron": {"interaction": {"matrix": {"rows":
+            [[2, -0.5, 0.3, 0], [-0.5, 1.5, 0, -0.2], [0.3, 0, 1, 0.1], [0, -0.2, 0.1, 3]]}}}}"#,
+    ]
+    [
+        config_builds_and_comes_back,
+        bad_values_are_rejected_by_name,
+        predicts_before_learning,
+        margin_is_pure,
+        learn_is_margin_then_update,
+        learn_batch_is_one_by_one,
+        margins_in_between_do_not_matter,
+        example_is_not_kept,
+        same_stream_same_bits,
+        resumed_is_unbroken,
+        clones_share_nothing,
+        zero_vectors_are_harmless,
+        a_single_task_is_harmless,
+        a_task_never_seen_is_harmless,
+        tasks_may_be_met_on_the_way,
+        nothing_becomes_nan,
+        memory_stays_within_cost,
+        permuted_tasks_permute_results,
+    ]
+}
+
+#[test]
+fn no_learner_and_no_check_is_forgotten() {
+    let checks: Vec<&str> = CHECKS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(CHECK_NAMES, checks);
+    for about in REGISTRY {
+        // `kernel-perceptron` is the module `kernel_perceptron`.
+        let module = about.id.replace('-', "_");
+        let subject = SUBJECTS.iter().find(|(subject, _)| *subject == module);
+        let (_, config) = subject.unwrap_or_else(|| panic!("{} is not in the list above", about.id));
+        let config: LearnerConfig = serde_json::from_str(config).unwrap();
+        assert_eq!(Some(config), LearnerConfig::from_id(about.id), "{module} has the defaults");
+    }
+}

@@ -1,0 +1,441 @@
+//! Model files: are they refused when they are not whole, and do last year's still load?
+//!
+//! `tests/fixtures/` holds models of every released format version. They must load for ever, so a released one is
+//! never written anew. `COGNATE_BLESS=1 cargo test -p cognate --test snapshots` writes those that are not there:
+//! a new format version gets new names, beside the old files.
+
+#[path = "support/figure1.rs"]
+mod figure1;
+#[path = "support/harness.rs"]
+mod harness;
+#[path = "support/matrices.rs"]
+mod matrices;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cognate::rng::generator;
+use cognate::{Model, SnapshotError, SparseView};
+use figure1::Figure1;
+use matrices::{Matrix, coupled, graph, inverse};
+use rand::RngExt;
+use serde_json::{Value, json};
+
+const FEATURES: usize = 6;
+const TASKS: usize = 3;
+
+/// What a fixture was learnt with, and the R that it stands for.
+struct Fixture {
+    name: &'static str,
+    tasks: [&'static str; TASKS],
+    config: Value,
+    r: Matrix,
+    /// Margins of the tasks on [`probe`], computed in exact fractions by a script of its own.
+    margins: [f64; TASKS],
+}
+
+fn fixtures() -> [Fixture; 3] {
+    let rows = json!([[2.0, -0.5, 0.25], [-0.5, 1.5, 0.0], [0.25, 0.0, 1.0]]);
+    let edges = json!([["ann", "bob"], ["bob", "7", 0.5]]);
+    [
+        Fixture {
+            name: "v1-perceptron-coupled.cog",
+            tasks: ["ann", "bob", "7"],
+            config: json!({"learner": {"perceptron": {"interaction": {"coupled": {"b": 2.5}}}}}),
+            r: inverse(&coupled(TASKS, 2.5)),
+            margins: [0.427_083_333_333_333_3, 0.355_654_761_904_761_9, -0.938_988_095_238_095_2],
+        },
+        Fixture {
+            name: "v1-perceptron-graph.cog",
+            tasks: ["ann", "bob", "7"],
+            config: json!({"learner": {"perceptron": {"interaction": {"graph": {"edges": edges}}}}}),
+            r: inverse(&graph(TASKS, &[(0, 1, 1.0), (1, 2, 0.5)])),
+            margins: [1.414_772_727_272_727_3, 0.610_795_454_545_454_6, -2.463_068_181_818_181_7],
+        },
+        Fixture {
+            name: "v1-perceptron-matrix.cog",
+            tasks: ["1", "2", "3"],
+            config: json!({
+                "features": FEATURES,
+                "learner": {"perceptron": {"interaction": {"matrix": {"rows": rows}}}},
+            }),
+            r: inverse(&serde_json::from_value(rows).unwrap()),
+            margins: [0.304_411_764_705_882_3, 0.226_470_588_235_294_12, -3.107_352_941_176_470_7],
+        },
+    ]
+}
+
+/// Task, x and label of 60 examples: whole eighths from a linear congruential generator. Every task comes early,
+/// so that R is that of three tasks from the first update of the third on.
+fn examples() -> Vec<(usize, Vec<f64>, f64)> {
+    let mut state = 12_345_u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    (0..60)
+        .map(|at| {
+            let task = if at < 3 { at } else { draw(3) as usize };
+            let x: Vec<f64> = (0..FEATURES).map(|_| (draw(17) as f64 - 8.0) / 8.0).collect();
+            (task, x, if draw(2) == 0 { 1.0 } else { -1.0 })
+        })
+        .collect()
+}
+
+fn probe() -> Vec<f64> {
+    vec![1.0, -0.5, 0.25, 2.0, 0.0, -1.0]
+}
+
+fn text(tasks: &[&str]) -> String {
+    let line = |(task, x, label): (usize, Vec<f64>, f64)| {
+        let features = x.iter().enumerate().filter(|(_, x)| **x != 0.0);
+        let features: Vec<String> = features.map(|(at, x)| format!("{}:{x}", at + 1)).collect();
+        format!("{label} task:{} {}", tasks[task], features.join(" "))
+    };
+    let lines: Vec<String> = examples().into_iter().map(line).collect();
+    lines.join("\n")
+}
+
+/// The model that a fixture is.
+fn learnt(fixture: &Fixture) -> Model {
+    let mut model = harness::model(&fixture.config);
+    harness::learn(&mut model, &text(&fixture.tasks));
+    model
+}
+
+fn small_model() -> Model {
+    learnt(&fixtures()[0])
+}
+
+fn path(fixture: &Fixture) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture.name)
+}
+
+#[test]
+fn released_models_load_and_predict_as_ever() {
+    for fixture in fixtures() {
+        let model = Model::load(&path(&fixture)).unwrap_or_else(|error| panic!("{}: {error}", fixture.name));
+        let (mut naive, mut mistakes) = (Figure1::new(fixture.r.clone(), FEATURES), 0);
+        // The coupled model met its tasks on the way: K was 1, then 2, and 3 from the third example on.
+        let growing = fixture.name.contains("coupled");
+        for (at, (task, x, label)) in examples().into_iter().enumerate() {
+            if growing && at < TASKS {
+                naive.grow(inverse(&coupled(at + 1, 2.5)));
+            }
+            let margin = naive.margin(task, &x);
+            mistakes += u64::from(naive.update(task, &x, label, margin));
+        }
+        let indices: Vec<u32> = (0..FEATURES as u32).collect();
+        let probe = probe();
+        let view = SparseView::try_new(&indices, &probe).unwrap();
+        for (task, name) in fixture.tasks.iter().enumerate() {
+            let margin = model.learner().as_predict().margin(model.tasks().find(name).unwrap(), view);
+            for expected in [naive.margin(task, &probe), fixture.margins[task]] {
+                let close = (margin - expected).abs() <= 1e-12 * (1.0 + expected.abs());
+                assert!(close, "{}, task {name}: {margin} is not {expected}", fixture.name);
+            }
+        }
+        assert_eq!((model.rounds(), model.metrics().total().mistakes), (60, mistakes), "{}", fixture.name);
+        assert_eq!(model.learner().as_inspect().tasks(), TASKS);
+    }
+}
+
+/// When this fails, the format has changed: a new version number and new fixtures are due, and the old ones stay.
+#[test]
+fn todays_writer_writes_the_released_bytes() {
+    for fixture in fixtures() {
+        let (model, path) = (learnt(&fixture), path(&fixture));
+        if std::env::var_os("COGNATE_BLESS").is_some() && !path.exists() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, model.to_bytes()).unwrap();
+        }
+        assert!(fs::read(&path).unwrap() == model.to_bytes(), "{} is written otherwise now", fixture.name);
+        let loaded = Model::load(&path).unwrap();
+        assert!(loaded.to_bytes() == model.to_bytes(), "{} comes back otherwise", fixture.name);
+    }
+}
+
+#[test]
+fn the_same_stream_gives_the_same_bytes() {
+    for fixture in fixtures() {
+        assert!(learnt(&fixture).to_bytes() == learnt(&fixture).to_bytes());
+    }
+}
+
+fn refusal(bytes: &[u8]) -> SnapshotError {
+    match Model::from_bytes(bytes) {
+        Err(error) => error,
+        Ok(_) => panic!("{} bytes that are no model were loaded", bytes.len()),
+    }
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    for fixture in fixtures() {
+        let bytes = learnt(&fixture).to_bytes();
+        for length in 0..bytes.len() {
+            let error = refusal(&bytes[..length]);
+            let clear = if length == 0 {
+                matches!(error, SnapshotError::Foreign)
+            } else {
+                matches!(error, SnapshotError::Truncated { .. })
+            };
+            assert!(clear, "cut to {length} of {} bytes: {error}", bytes.len());
+        }
+        // The other end, and holes of one byte.
+        for at in 0..bytes.len() {
+            refusal(&bytes[at + 1..]);
+            refusal(&[&bytes[..at], &bytes[at + 1..]].concat());
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_random_alterations_are_refused() {
+    let mut rng = generator(1, 3);
+    for fixture in fixtures() {
+        let whole = learnt(&fixture).to_bytes();
+        let length = whole.len();
+        for _ in 0..10_000 {
+            let mut bytes = whole.clone();
+            match rng.random_range(0..5) {
+                // One bit; one byte; several bytes.
+                0 => bytes[rng.random_range(0..length)] ^= 1 << rng.random_range(0..8),
+                1 => bytes[rng.random_range(0..length)] ^= rng.random_range(1..=255_u8),
+                2 => {
+                    for _ in 0..rng.random_range(2..20) {
+                        bytes[rng.random_range(0..length)] = rng.random();
+                    }
+                }
+                // Two blocks change places; a block is repeated.
+                3 => {
+                    let size = rng.random_range(1..length / 2);
+                    let (left, right) = bytes.split_at_mut(length / 2);
+                    let (from, to) =
+                        (rng.random_range(0..=left.len() - size), rng.random_range(0..=right.len() - size));
+                    left[from..from + size].swap_with_slice(&mut right[to..to + size]);
+                }
+                _ => {
+                    let size = rng.random_range(1..length / 2);
+                    let from = rng.random_range(0..length - size);
+                    bytes.copy_within(from..from + size, rng.random_range(0..length - size));
+                }
+            }
+            if bytes != whole {
+                refusal(&bytes);
+            }
+        }
+    }
+}
+
+/// Length, contents and checksum of the three sections, the first beginning at byte 12.
+fn sections(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut at = 12;
+    let mut next = || {
+        let length = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+        let section = bytes[at + 8..at + 8 + length].to_vec();
+        at += 8 + length + 4;
+        section
+    };
+    (0..3).map(|_| next()).collect()
+}
+
+/// A model file of these sections, with right checksums.
+fn assembled(version: u32, sections: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = b"COGNATE\0".to_vec();
+    bytes.extend(version.to_le_bytes());
+    let mut covered = 0;
+    for section in sections {
+        bytes.extend((section.len() as u64).to_le_bytes());
+        bytes.extend(section);
+        let checksum = crc32fast::hash(&bytes[covered..]);
+        bytes.extend(checksum.to_le_bytes());
+        covered = bytes.len();
+    }
+    bytes
+}
+
+#[test]
+fn the_file_is_laid_out_as_documented() {
+    let bytes = small_model().to_bytes();
+    assert!(assembled(1, &sections(&bytes)) == bytes);
+    let header: Value = serde_json::from_slice(&sections(&bytes)[0]).unwrap();
+    assert_eq!(header["learner"], "perceptron");
+    assert_eq!(header["tasks"], json!(["ann", "bob", "7"]));
+    assert_eq!(header["rounds"], 60);
+}
+
+#[test]
+fn a_later_version_is_refused_naming_both() {
+    let bytes = small_model().to_bytes();
+    let mut parts = sections(&bytes);
+    let later = refusal(&assembled(2, &parts)).to_string();
+    assert_eq!(later, "the model has format version 2; this program reads versions 1 to 1");
+    assert!(matches!(refusal(&assembled(0, &parts)), SnapshotError::Version { found: 0, known: 1 }));
+    let mut header: Value = serde_json::from_slice(&parts[0]).unwrap();
+    header["min_reader"] = json!(7);
+    parts[0] = serde_json::to_vec(&header).unwrap();
+    let later = refusal(&assembled(1, &parts)).to_string();
+    assert_eq!(later, "the model has format version 7; this program reads versions 1 to 1");
+}
+
+/// Fields that a later writer of the same version added are passed over.
+#[test]
+fn unknown_header_fields_are_ignored() {
+    let mut parts = sections(&small_model().to_bytes());
+    let mut header: Value = serde_json::from_slice(&parts[0]).unwrap();
+    header["colour"] = json!("blue");
+    parts[0] = serde_json::to_vec(&header).unwrap();
+    assert!(Model::from_bytes(&assembled(1, &parts)).unwrap().to_bytes() == small_model().to_bytes());
+}
+
+#[test]
+fn whole_sections_in_the_wrong_place_are_refused() {
+    let [one, two, three] = fixtures().map(|fixture| sections(&learnt(&fixture).to_bytes()));
+    for mixed in [
+        [&one[0], &one[2], &one[1]],
+        [&one[1], &one[0], &one[2]],
+        [&one[0], &two[1], &one[2]],
+        [&two[0], &one[1], &one[2]],
+        [&three[0], &one[1], &one[2]],
+    ] {
+        let error = refusal(&assembled(1, &mixed.map(Clone::clone)));
+        assert!(matches!(error, SnapshotError::Inconsistent(_)), "{error}");
+    }
+}
+
+#[test]
+fn headers_that_contradict_the_rest_are_refused() {
+    let parts = sections(&small_model().to_bytes());
+    for (key, value) in [
+        ("learner", json!("nobody")),
+        ("tasks", json!(["ann", "bob"])),
+        ("tasks", json!(["ann", "bob", "bob"])),
+        ("tasks", json!(["ann", "bob", ""])),
+        ("tasks", json!(["ann", "bob", "7", "more"])),
+        ("declared_tasks", json!(2)),
+        ("declared_tasks", json!(u64::MAX)),
+        ("rounds", json!(-1)),
+        ("config", json!({})),
+    ] {
+        let mut header: Value = serde_json::from_slice(&parts[0]).unwrap();
+        header[key] = value.clone();
+        let header = serde_json::to_vec(&header).unwrap();
+        let error = refusal(&assembled(1, &[header, parts[1].clone(), parts[2].clone()]));
+        assert!(matches!(error, SnapshotError::Inconsistent(_)), "{key} = {value}: {error}");
+    }
+}
+
+#[test]
+fn foreign_files_are_refused() {
+    for foreign in [
+        &b"PNG\r\n"[..],
+        b"+1 qid:1 1:1\n",
+        &[0; 100],
+        b"cognate\0aaaaaaaaaaaaaaaaaaaaaaaa",
+        &[0x1f, 0x8b, 8, 0],
+    ] {
+        assert_eq!(
+            refusal(foreign).to_string(),
+            "not a cognate model: it does not begin with the magic bytes `COGNATE`"
+        );
+    }
+    let mut bytes = small_model().to_bytes();
+    bytes.extend(b"\n");
+    assert_eq!(refusal(&bytes).to_string(), "the model has 1 bytes after its end");
+}
+
+/// Names in a folder.
+fn listing(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn saving_replaces_the_old_file_and_leaves_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.cog");
+    for fixture in fixtures() {
+        let model = learnt(&fixture);
+        Model::check_target(&path).unwrap();
+        model.save(&path).unwrap();
+        assert!(fs::read(&path).unwrap() == model.to_bytes());
+        assert!(Model::load(&path).unwrap().to_bytes() == model.to_bytes());
+        assert_eq!(listing(folder.path()), ["model.cog"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn saving_through_a_link_replaces_what_it_points_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let (real, link) = (folder.path().join("real.cog"), folder.path().join("link.cog"));
+    fs::write(&real, b"old").unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    small_model().save(&link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read(&real).unwrap() == small_model().to_bytes());
+    assert_eq!(listing(folder.path()), ["link.cog", "real.cog"]);
+}
+
+#[test]
+fn a_failed_save_says_where_and_leaves_everything_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("taken")).unwrap();
+    fs::write(at("file"), b"old").unwrap();
+    // A missing folder; a folder that is a file; a folder in place of the file; nothing at all.
+    for target in [at("missing/model.cog"), at("file/model.cog"), at("taken"), at("taken/.."), PathBuf::new()]
+    {
+        for result in [small_model().save(&target), Model::check_target(&target)] {
+            let error = result.unwrap_err();
+            assert!(matches!(&error, SnapshotError::Io { path, .. } if *path == target), "{error}");
+            assert!(
+                error.to_string().starts_with(&format!("{}: cannot write the model: ", target.display()))
+            );
+        }
+    }
+    assert_eq!(listing(folder.path()), ["file", "taken"]);
+    assert!(listing(&at("taken")).is_empty());
+    assert_eq!(fs::read(at("file")).unwrap(), b"old");
+}
+
+/// A disk on which nothing can be written: this test again, in a process that may not make files longer.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_old_file_and_no_temporary_one() {
+    if let Some(target) = std::env::var_os("COGNATE_TEST_FULL_DISK") {
+        let error = small_model().save(Path::new(&target)).unwrap_err();
+        assert!(error.to_string().contains(": cannot write the model: "), "{error}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.cog");
+    fs::write(&path, b"old").unwrap();
+    // A write beyond the limit is an error instead of a signal, as on a full disk.
+    let script =
+        "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact a_full_disk_leaves_the_old_file_and_no_temporary_one";
+    let status = std::process::Command::new("sh")
+        .args(["-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .env("COGNATE_TEST_FULL_DISK", &path)
+        .output()
+        .unwrap();
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stdout));
+    assert!(String::from_utf8_lossy(&status.stdout).contains("1 passed"));
+    assert_eq!(listing(folder.path()), ["model.cog"]);
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+}
+
+#[test]
+fn loading_what_cannot_be_read_says_where() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in [folder.path().join("missing.cog"), folder.path().to_owned()] {
+        let error = Model::load(&target).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: cannot read the model: ", target.display())), "{error}");
+    }
+}

@@ -1,0 +1,47 @@
+//! Runs a config over text and keeps every report.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
+use cognate::stream::{Input, Reader, ReaderOptions};
+use cognate::{Metrics, Model, RunConfig, Tasks};
+
+/// Keeps every report.
+#[derive(Default)]
+pub(crate) struct Collect {
+    pub(crate) reports: Vec<RoundReport>,
+}
+
+impl Observer for Collect {
+    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
+        self.reports.push(*report);
+    }
+
+    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// A fresh model of a config in JSON.
+pub(crate) fn model(config: &serde_json::Value) -> Model {
+    let mut config: RunConfig =
+        serde_json::from_value(config.clone()).unwrap_or_else(|e| panic!("{config}: {e}"));
+    config.read_files().unwrap();
+    Model::new(&config).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A model learns text in the `svm` format, one pass on one thread.
+pub(crate) fn learn(model: &mut Model, text: &str) -> Vec<RoundReport> {
+    let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
+    let options = ReaderOptions {
+        preprocess: model.config().preprocess,
+        features: model.config().features,
+        ..ReaderOptions::default()
+    };
+    let mut reader = Reader::new(vec![input], model.tasks().clone(), options);
+    let mut collect = Collect::default();
+    let options = RunOptions { passes: 1, threads: NonZeroUsize::MIN, inputs: vec!["text".to_owned()] };
+    run::learn(model, &mut reader, &options, &mut collect).unwrap_or_else(|error| panic!("{error}"));
+    collect.reports
+}

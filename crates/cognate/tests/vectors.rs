@@ -1,0 +1,232 @@
+//! Does the Rust agree, round by round, with the independent reference?
+//!
+//! `tests/vectors/` holds copies of the vectors of `../shared/vectors`, computed by plain scripts from the formulas
+//! of the papers. A new learner's vector needs no code here: copy its file, and its stream.
+
+#[path = "support/harness.rs"]
+mod harness;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cognate::run::RoundReport;
+use cognate::{LearnerConfig, Model, REGISTRY, TaskId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
+}
+
+/// What a vector file holds. A key that is not known here would go unchecked, so it is refused.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Vector {
+    name: String,
+    stream: String,
+    tasks: usize,
+    features: usize,
+    simultaneous: bool,
+    learner: Value,
+    #[serde(rename = "note")]
+    _note: Option<String>,
+    expected: Expected,
+}
+
+/// What is compared; a vector may say more, which its learner's own tests look at.
+#[derive(Deserialize)]
+struct Expected {
+    margins: Option<Vec<f64>>,
+    mistaken_lines: Option<Vec<usize>>,
+    mistake_count: Option<usize>,
+    mistakes_per_task: Option<Vec<u64>>,
+    weights: Option<Vec<Vec<f64>>>,
+    #[serde(rename = "A_inverse", alias = "R")]
+    relation: Option<Vec<Vec<f64>>>,
+    /// How far the run stays from taking another branch.
+    smallest_decision_gap: f64,
+}
+
+/// Files of a folder with the given extension, by stem.
+fn files(folder: &Path, extension: &str) -> BTreeMap<String, PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), path))
+        .collect()
+}
+
+fn vectors() -> Vec<Vector> {
+    let read = |(stem, path): (String, PathBuf)| {
+        let vector: Vector = serde_json::from_slice(&fs::read(&path).unwrap())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(vector.name, stem);
+        vector
+    };
+    let vectors: Vec<Vector> = files(&folder(), "json").into_iter().map(read).collect();
+    assert!(!vectors.is_empty());
+    vectors
+}
+
+/// A learner that is not in the registry is no config.
+fn learner(vector: &Vector) -> LearnerConfig {
+    serde_json::from_value(vector.learner.clone()).unwrap_or_else(|error| panic!("{}: {error}", vector.name))
+}
+
+/// What a run is compared by.
+struct Comparison<'a> {
+    vector: &'a Vector,
+    model: &'a Model,
+    reports: &'a [RoundReport],
+}
+
+impl Comparison<'_> {
+    fn close(&self, what: &str, found: f64, expected: f64) {
+        let gap = (found - expected).abs();
+        assert!(
+            gap <= 1e-9 * (1.0 + expected.abs()),
+            "{}: {what} is {found}, expected {expected}",
+            self.vector.name
+        );
+    }
+
+    /// The task that the vector's row `row` is about.
+    fn task(&self, row: usize) -> TaskId {
+        self.model.tasks().find(&(row + 1).to_string()).unwrap()
+    }
+
+    fn margins(&self, expected: &[f64]) {
+        assert_eq!(self.reports.len(), expected.len(), "{}", self.vector.name);
+        for (line, (report, expected)) in self.reports.iter().zip(expected).enumerate() {
+            self.close(&format!("the margin of line {line}"), report.margin, *expected);
+        }
+    }
+
+    fn mistaken_lines(&self, expected: &[usize]) {
+        let mistaken = self.reports.iter().enumerate().filter(|(_, report)| report.mistake);
+        let lines: Vec<usize> = mistaken.map(|(line, _)| line).collect();
+        assert_eq!(lines, expected, "{}", self.vector.name);
+    }
+
+    fn mistakes_per_task(&self, expected: &[u64]) {
+        assert_eq!(self.vector.tasks, expected.len());
+        let count = |row| self.model.metrics().task(self.task(row)).mistakes;
+        let counts: Vec<u64> = (0..expected.len()).map(count).collect();
+        assert_eq!(counts, expected, "{}", self.vector.name);
+    }
+
+    fn weights(&self, expected: &[Vec<f64>]) {
+        assert_eq!(self.vector.tasks, expected.len());
+        for (row, expected) in expected.iter().enumerate() {
+            assert_eq!(self.vector.features, expected.len());
+            let weights = self.model.learner().as_inspect().weights(self.task(row));
+            let weights: BTreeMap<u32, f64> = weights.into_iter().collect();
+            for (feature, expected) in expected.iter().enumerate() {
+                let weight = weights.get(&(feature as u32)).copied().unwrap_or(0.0);
+                self.close(&format!("the weight of task {row}, feature {feature}"), weight, *expected);
+            }
+        }
+    }
+
+    fn relation(&self, expected: &[Vec<f64>]) {
+        assert_eq!(self.vector.tasks, expected.len());
+        for (to, row) in expected.iter().enumerate() {
+            for (from, expected) in row.iter().enumerate() {
+                let found = self.model.learner().as_inspect().relation(self.task(to), self.task(from));
+                self.close(&format!("R[{to}, {from}]"), found, *expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_vector_agrees() {
+    for vector in vectors() {
+        let config = json!({
+            "tasks": vector.tasks,
+            "features": vector.features,
+            "stream": {"simultaneous": vector.simultaneous},
+            "learner": learner(&vector),
+        });
+        let mut model = harness::model(&config);
+        let text = fs::read_to_string(folder().join(&vector.stream)).unwrap();
+        let reports = harness::learn(&mut model, &text);
+        let comparison = Comparison { vector: &vector, model: &model, reports: &reports };
+        let Expected {
+            margins,
+            mistaken_lines,
+            mistake_count,
+            mistakes_per_task,
+            weights,
+            relation,
+            smallest_decision_gap,
+        } = &vector.expected;
+        // Closer than this, rounding would decide and the comparison would be luck.
+        assert!(*smallest_decision_gap > 1e-8, "{}", vector.name);
+        assert!(margins.is_some() && mistaken_lines.is_some(), "{}", vector.name);
+        if let Some(margins) = margins {
+            comparison.margins(margins);
+        }
+        if let Some(lines) = mistaken_lines {
+            comparison.mistaken_lines(lines);
+        }
+        if let Some(count) = mistake_count {
+            assert_eq!(model.metrics().total().mistakes, *count as u64, "{}", vector.name);
+        }
+        if let Some(counts) = mistakes_per_task {
+            comparison.mistakes_per_task(counts);
+        }
+        if let Some(weights) = weights {
+            comparison.weights(weights);
+        }
+        if let Some(relation) = relation {
+            comparison.relation(relation);
+        }
+    }
+}
+
+#[test]
+fn every_learner_has_a_file_a_registry_row_and_a_vector() {
+    let registered: BTreeSet<String> = REGISTRY.iter().map(|about| about.id.to_owned()).collect();
+    let tested: BTreeSet<String> = vectors().iter().map(|vector| learner(vector).id().to_owned()).collect();
+    let algorithms = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/algorithms");
+    let mut written: BTreeSet<String> = files(&algorithms, "rs").into_keys().collect();
+    assert!(written.remove("mod"));
+    let written: BTreeSet<String> = written.iter().map(|stem| stem.replace('_', "-")).collect();
+    assert_eq!(written, registered, "files of src/algorithms against the registry");
+    assert_eq!(tested, registered, "vectors against the registry");
+}
+
+#[test]
+fn every_interaction_has_a_vector() {
+    let named: BTreeSet<String> = vectors()
+        .iter()
+        .filter_map(|vector| match &vector.learner["perceptron"]["interaction"] {
+            Value::String(name) => Some(name.clone()),
+            Value::Object(choice) => choice.keys().next().cloned(),
+            _ => None,
+        })
+        .collect();
+    let all = ["coupled", "graph", "independent", "matrix", "pairwise", "pooled"];
+    assert_eq!(named.iter().map(String::as_str).collect::<Vec<_>>(), all);
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test says when it could not look")]
+fn the_copies_are_those_of_the_shared_folder() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
+    if !shared.is_dir() {
+        eprintln!("skipped: {} is not there", shared.display());
+        return;
+    }
+    for path in files(&folder(), "json").values().chain(files(&folder(), "svm").values()) {
+        let original = shared.join(path.file_name().unwrap());
+        assert!(
+            fs::read(path).unwrap() == fs::read(&original).unwrap(),
+            "{} differs from {}",
+            path.display(),
+            original.display()
+        );
+    }
+}

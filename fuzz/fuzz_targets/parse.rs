@@ -1,0 +1,84 @@
+//! Arbitrary bytes into the reader. The first byte chooses how it reads, the rest is the file.
+//!
+//! Nothing may panic; every example must be one that a learner can trust; what was read unscaled must come back to
+//! the bit when it is written and read again.
+#![no_main]
+
+use cognate::example::SparseView;
+use cognate::stream::{
+    Batch, Input, Labels, Normalize, Preprocess, Reader, ReaderOptions, Stream, write_example,
+};
+use cognate::{Example, TaskId, Tasks};
+use libfuzzer_sys::fuzz_target;
+
+/// Task, features and label (none for NaN), to the bit.
+type Row = (String, Vec<(u32, u64)>, Option<u64>);
+
+fn options(choice: u8) -> ReaderOptions {
+    let bit = |at: u8| choice & 1 << at != 0;
+    ReaderOptions {
+        preprocess: Preprocess {
+            normalize: if bit(0) { Normalize::L2 } else { Normalize::None },
+            clip: bit(1).then_some(0.5),
+            bias: bit(2).then_some(-1.0),
+        },
+        labels: if bit(3) { Labels::Optional } else { Labels::Required },
+        features: bit(4).then_some(20),
+        skip_bad: match choice >> 5 & 3 {
+            0 => 0,
+            1 => 2,
+            _ => u64::MAX,
+        },
+        ..ReaderOptions::default()
+    }
+}
+
+/// Everything up to the end or the first error, and whether there was one.
+fn read(text: &[u8], options: &ReaderOptions) -> (Vec<Row>, bool) {
+    let input = Input::Bytes { name: "fuzz".to_owned(), bytes: text.into() };
+    let mut reader = Reader::new(vec![input], Tasks::open(), options.clone());
+    let (mut tasks, mut batch, mut rows) = (Tasks::open(), Batch::default(), Vec::new());
+    loop {
+        if let Err(error) = reader.fill(&mut batch) {
+            // Messages are made from the input too.
+            assert!(!error.to_string().is_empty());
+            return (rows, true);
+        }
+        if batch.is_empty() {
+            return (rows, false);
+        }
+        for name in batch.new_tasks() {
+            tasks.meet(name).expect("open tasks take any name");
+        }
+        for Example { task, features, label } in batch.examples() {
+            SparseView::try_new(features.indices(), features.values()).expect("examples are checked");
+            assert!(task.index() < tasks.len() && (label.is_nan() || label.abs() == 1.0));
+            let bits = features.iter().map(|(feature, value)| (feature, value.to_bits())).collect();
+            rows.push((tasks.name(task).to_owned(), bits, (!label.is_nan()).then(|| label.to_bits())));
+        }
+    }
+}
+
+fn write(rows: &[Row]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (task, features, label) in rows {
+        let (indices, values): (Vec<u32>, Vec<f64>) =
+            features.iter().map(|(feature, bits)| (*feature, f64::from_bits(*bits))).unzip();
+        let features = SparseView::try_new(&indices, &values).expect("examples are checked");
+        let label = label.map_or(f64::NAN, f64::from_bits);
+        write_example(&mut text, task, Example { task: TaskId(0), features, label })
+            .expect("memory takes it");
+    }
+    text
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, text)) = data.split_first() else { return };
+    let options = options(*choice);
+    let (rows, _) = read(text, &options);
+    if options.preprocess == Preprocess::default() {
+        let (again, failed) = read(&write(&rows), &options);
+        assert!(!failed, "what was read and written was refused");
+        assert!(again == rows, "what was read and written came back otherwise");
+    }
+});

@@ -1,0 +1,63 @@
+//! `cargo xtask ci`: everything that must hold before a change is merged.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::generated::{self, root};
+use crate::{docs, fuzz, schema};
+
+/// Options of the command.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Leave the fuzz run out
+    #[arg(long)]
+    pub(crate) no_fuzz: bool,
+}
+
+/// The steps that are cargo commands.
+const STEPS: &[(&str, &[&str])] = &[
+    ("format", &["fmt", "--all", "--check"]),
+    ("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    ("tests and doctests", &["test", "--workspace"]),
+    ("docs", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
+];
+
+/// Runs the command; stops at the first step that fails.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let started = Instant::now();
+    for (name, words) in STEPS {
+        if !step(name, || cargo(words))? {
+            return Ok(false);
+        }
+    }
+    let check = generated::Options { check: true };
+    let mut fine = step("generated files", || Ok(schema::run(&check)? & docs::run(&check)?))?;
+    if fine && !options.no_fuzz {
+        fine = step("fuzzing", || fuzz::run(&fuzz::Options { seconds: 20 }))?;
+    }
+    println!(
+        "ci: {} in {:.0} s",
+        if fine { "everything holds" } else { "failed" },
+        started.elapsed().as_secs_f64()
+    );
+    Ok(fine)
+}
+
+fn step(name: &str, run: impl FnOnce() -> Result<bool>) -> Result<bool> {
+    println!("ci: {name}");
+    let started = Instant::now();
+    let fine = run().with_context(|| name.to_owned())?;
+    let verdict = if fine { "ok" } else { "FAILED" };
+    println!("ci: {name}: {verdict} ({:.0} s)", started.elapsed().as_secs_f64());
+    Ok(fine)
+}
+
+fn cargo(words: &[&str]) -> Result<bool> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status =
+        Command::new(cargo).args(words).env("RUSTDOCFLAGS", "-D warnings").current_dir(root()).status()?;
+    Ok(status.success())
+}

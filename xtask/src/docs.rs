@@ -1,0 +1,29 @@
+//! `cargo xtask docs`: the README's table of learners, from the registry.
+
+use anyhow::{Context, Result};
+use cognate::REGISTRY;
+
+use crate::generated::{Options, put, root};
+
+const BEGIN: &str = "<!-- learners:begin -->";
+const END: &str = "<!-- learners:end -->";
+
+/// Runs the command.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let readme = std::fs::read_to_string(root().join("README.md")).context("README.md")?;
+    let (before, rest) = readme.split_once(BEGIN).with_context(|| format!("README.md has no {BEGIN}"))?;
+    let (_, after) = rest.split_once(END).with_context(|| format!("README.md has no {END}"))?;
+    put(options, "README.md", &format!("{before}{BEGIN}\n{}{END}{after}", table()), "docs")
+}
+
+fn table() -> String {
+    let mut text =
+        "| id | what | predict | update | memory | paper |\n|---|---|---|---|---|---|\n".to_owned();
+    for about in REGISTRY {
+        text += &format!(
+            "| `{}` | {} | {} | {} | {} | {} |\n",
+            about.id, about.title, about.predict_cost, about.update_cost, about.memory, about.paper
+        );
+    }
+    text
+}
