@@ -27,6 +27,11 @@ impl Interrupt {
         Arc::clone(&self.0)
     }
 
+    /// Forgets that someone asked, so that the next signal does not end the program while it writes.
+    pub(crate) fn hold(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
     /// Whether someone asked to stop.
     pub(crate) fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -46,6 +46,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         inputs: sources.iter().map(Input::name).collect(),
     };
     let progress = learn(&mut model, &mut *stream, &options, &mut watch)?;
+    watch.interrupt.hold();
     watch.table.finish(model.metrics());
     let run = Finished {
         seconds: watch.table.elapsed(),
