@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use cognate::StreamError;
+use cognate::{RunError, StreamError};
 use comfy_table::{CellAlignment, Table, presets};
 
 /// Ended by Ctrl-C, after everything was put in order.
@@ -64,7 +64,7 @@ fn with_causes(error: &anyhow::Error) -> String {
 
 fn report(error: &anyhow::Error) {
     let mut text = format!("{RED}error:{RED:#} {}\n", with_causes(error));
-    if let Some(stream) = error.chain().find_map(|cause| cause.downcast_ref::<StreamError>()) {
+    if let Some(stream) = error.chain().find_map(stream_error) {
         if let StreamError::Bad { place, excerpt, .. } = stream {
             let number = place.line.to_string();
             let blank = " ".repeat(number.len());
@@ -78,6 +78,14 @@ fn report(error: &anyhow::Error) {
         }
     }
     say(text.trim_end());
+}
+
+/// The error of a stream, on its own or as what ended a run.
+fn stream_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a StreamError> {
+    match cause.downcast_ref::<RunError>() {
+        Some(RunError::Stream(error)) => Some(error),
+        _ => cause.downcast_ref(),
+    }
 }
 
 const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();

@@ -19,7 +19,7 @@ pub struct Outcome {
     pub updated: bool,
 }
 
-/// Learns from one task a round.
+/// Learns from one task a round, or from all.
 pub trait LearnOne: Predict {
     /// Learns from an example whose margin was just computed; says whether the state changed.
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool;
@@ -38,6 +38,49 @@ pub trait LearnOne: Predict {
         outcomes.clear();
         outcomes.extend(batch.examples().map(|example| self.learn(example)));
     }
+
+    /// Learns a simultaneous round, one example of every task, an outcome an example in the order of the round.
+    ///
+    /// All margins come before any update; a learner that knows one task at a time then updates in task order.
+    fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
+        learn_one_by_one(self, round, outcomes);
+    }
+}
+
+/// Margins first, then updates in task order: a simultaneous round for a learner that knows one task at a time.
+pub(crate) fn learn_one_by_one(
+    learner: &mut (impl LearnOne + ?Sized),
+    round: &Batch,
+    outcomes: &mut Vec<Outcome>,
+) {
+    outcomes.clear();
+    outcomes.extend(
+        round.examples().map(|example| Outcome {
+            margin: learner.margin(example.task, example.features),
+            updated: false,
+        }),
+    );
+    for at in in_task_order(round) {
+        outcomes[at].updated = learner.update(round.example(at), outcomes[at].margin);
+    }
+}
+
+/// Positions of a round's examples by task.
+pub(crate) fn in_task_order(round: &Batch) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..round.len()).collect();
+    order.sort_by_key(|at| round.example(*at).task);
+    order
+}
+
+/// An example that a learner in dual form keeps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Support {
+    /// Which of the learner's examples it was, from 1.
+    pub example: u64,
+    /// Its task.
+    pub task: TaskId,
+    /// Its coefficient in the sum over supports.
+    pub coefficient: f64,
 }
 
 /// Tells what a learner holds.
@@ -48,8 +91,13 @@ pub trait Inspect {
     /// R\[to, from\]: how much an update of the task `from` moves the task `to`.
     fn relation(&self, to: TaskId, from: TaskId) -> f64;
 
-    /// Non-zero weights of a task, by feature.
+    /// Non-zero weights of a task, by feature; none where a kernel has no weights.
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)>;
+
+    /// The examples kept, in order; none where weights are kept instead.
+    fn supports(&self) -> Option<Vec<Support>> {
+        None
+    }
 
     /// Bytes held on the heap.
     fn heap_bytes(&self) -> usize;

@@ -30,6 +30,7 @@ pub mod stream;
 
 pub mod algorithms;
 pub mod interaction;
+pub mod kernel;
 pub mod learner;
 pub mod linalg;
 pub mod rng;
@@ -53,10 +54,11 @@ pub use algorithms::{Learner, LearnerConfig, REGISTRY};
 pub use config::RunConfig;
 pub use error::{ConfigError, SnapshotError};
 pub use example::{Example, SparseView, TaskId};
-pub use learner::{Inspect, LearnOne, Predict};
+pub use learner::{Inspect, LearnOne, Predict, Support};
 pub use metrics::Metrics;
 pub use model::Model;
 pub use nearest::nearest_names;
+pub use run::RunError;
 pub use stream::{Stream, StreamError};
 pub use tasks::Tasks;
 

@@ -40,7 +40,8 @@ impl Model {
     pub fn new(config: &RunConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let tasks = config.declared_tasks()?;
-        let learner = config.learner.build(&tasks).map_err(|error| error.within("learner"))?;
+        let learner =
+            config.learner.build_for(&tasks, config.features).map_err(|error| error.within("learner"))?;
         let config = ModelConfig {
             features: config.features,
             preprocess: config.stream.preprocess(),

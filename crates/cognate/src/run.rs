@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use crate::example::{Example, TaskId, is_mistake};
-use crate::learner::{LearnOne, Outcome};
+use crate::learner::Outcome;
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::stream::pipeline::for_each_batch;
@@ -75,10 +75,45 @@ impl Default for RunOptions {
     }
 }
 
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The stream could not be read, or holds what it must not.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// A margin is infinite or no number.
+    #[error(
+        "round {round}: the margin of task {task} is {margin}; its numbers have grown beyond all bounds \
+         (scale the examples with --normalize l2 or --clip, or choose smaller parameters)"
+    )]
+    Diverged {
+        /// The round, from 1 over the model's life.
+        round: u64,
+        /// The task.
+        task: String,
+        /// What the margin is.
+        margin: f64,
+    },
+    /// The learner keeps something for every pair of tasks.
+    #[error(
+        "`{learner}` keeps a number for every pair of tasks; {tasks} tasks are too many, {limit} the most"
+    )]
+    TooManyTasks {
+        /// The learner's id.
+        learner: &'static str,
+        /// Tasks met.
+        tasks: usize,
+        /// The most it can take.
+        limit: usize,
+    },
+}
+
 /// Learns a stream to its end, or until the observer breaks.
 ///
 /// # Errors
-/// Those of the stream. The model has learnt, and counted, everything before.
+/// Those of the stream; the model has learnt, and counted, everything before. When a margin stops being finite the
+/// model is of no use any more.
 ///
 /// # Panics
 /// When the stream was not made for the tasks that the model knows; see [`crate::stream::Memory::numbered_as`].
@@ -87,7 +122,7 @@ pub fn learn(
     stream: &mut dyn Stream,
     options: &RunOptions,
     observer: &mut dyn Observer,
-) -> Result<Progress, StreamError> {
+) -> Result<Progress, RunError> {
     let learnt = learn_stream(model, stream, options, observer);
     // Tasks of a round that did not come to its end were named, but not met.
     model.tasks.keep_first(model.learner.as_inspect().tasks());
@@ -99,7 +134,7 @@ fn learn_stream(
     stream: &mut dyn Stream,
     options: &RunOptions,
     observer: &mut dyn Observer,
-) -> Result<Progress, StreamError> {
+) -> Result<Progress, RunError> {
     let mut progress = Progress::default();
     let mut grouper = model.config.simultaneous.then(|| {
         let size = model.tasks.limit().or((model.rounds > 0).then_some(model.tasks.len()));
@@ -116,6 +151,11 @@ fn learn_stream(
                 "the stream numbers its tasks from those that the model knows; task {name:?} is another's number"
             );
         }
+        let about = model.learner.about();
+        if let Some(limit) = about.most_tasks.filter(|limit| model.tasks.len() > *limit) {
+            failed = Some(RunError::TooManyTasks { learner: about.id, tasks: model.tasks.len(), limit });
+            return ControlFlow::Break(());
+        }
         if let Err(error) = learn_batch(model, batch, grouper.as_mut(), &mut outcomes, observer) {
             failed = Some(error);
             return ControlFlow::Break(());
@@ -130,7 +170,11 @@ fn learn_stream(
     // Whoever stops a run may do so in the midst of a round, which is then left out.
     if let Some(grouper) = grouper.as_mut().filter(|_| !stopped) {
         let tasks = model.tasks.clone();
-        grouper.finish(&tasks, &mut |round| learn_round(model, round, observer))?;
+        let mut last = None;
+        grouper.finish(&tasks, &mut |round| last = Some(round.clone()))?;
+        if let Some(round) = last {
+            learn_round(model, &round, &mut outcomes, observer)?;
+        }
     }
     Ok(progress)
 }
@@ -141,10 +185,11 @@ fn learn_batch(
     grouper: Option<&mut Grouper>,
     outcomes: &mut Vec<Outcome>,
     observer: &mut dyn Observer,
-) -> Result<(), StreamError> {
+) -> Result<(), RunError> {
     match grouper {
         None => {
             model.learner.as_learn_one().learn_batch(batch, outcomes);
+            check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
             batch.examples().for_each(|example| model.metrics.prefetch(example.task));
             for (example, outcome) in batch.examples().zip(outcomes) {
                 model.rounds += 1;
@@ -160,7 +205,7 @@ fn learn_batch(
                 model.tasks = tasks;
                 pushed?;
                 for round in &whole {
-                    learn_round(model, round, observer);
+                    learn_round(model, round, outcomes, observer)?;
                 }
             }
         }
@@ -168,27 +213,37 @@ fn learn_batch(
     Ok(())
 }
 
-/// All margins first, then updates in task order; reports in the order of the stream.
-fn learn_round(model: &mut Model, round: &Round, observer: &mut dyn Observer) {
+/// All margins first, then updates; reports in the order of the stream.
+fn learn_round(
+    model: &mut Model,
+    round: &Round,
+    outcomes: &mut Vec<Outcome>,
+    observer: &mut dyn Observer,
+) -> Result<(), RunError> {
+    model.learner.as_learn_one().learn_round(round, outcomes);
+    check_finite(round, outcomes, model, |_| 1)?;
     model.rounds += 1;
-    let learner = model.learner.as_learn_one();
-    let outcomes = learn_together(learner, round);
     for (example, outcome) in round.examples().zip(outcomes) {
-        report(example, outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
+        report(example, *outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
     }
+    Ok(())
 }
 
-/// A simultaneous round for a learner that learns from one task at a time.
-fn learn_together(learner: &mut dyn LearnOne, round: &Round) -> Vec<Outcome> {
-    let margin = |example: Example<'_>| learner.margin(example.task, example.features);
-    let mut outcomes: Vec<Outcome> =
-        round.examples().map(|example| Outcome { margin: margin(example), updated: false }).collect();
-    let mut order: Vec<usize> = (0..round.len()).collect();
-    order.sort_by_key(|at| round.example(*at).task);
-    for at in order {
-        outcomes[at].updated = learner.update(round.example(at), outcomes[at].margin);
+/// That the learner has not run away; `round_of` counts rounds from the last one learnt, by example.
+fn check_finite(
+    examples: &Batch,
+    outcomes: &[Outcome],
+    model: &Model,
+    round_of: impl Fn(usize) -> u64,
+) -> Result<(), RunError> {
+    match outcomes.iter().position(|outcome| !outcome.margin.is_finite()) {
+        None => Ok(()),
+        Some(at) => Err(RunError::Diverged {
+            round: model.rounds + round_of(at),
+            task: model.tasks.name(examples.example(at).task).to_owned(),
+            margin: outcomes[at].margin,
+        }),
     }
-    outcomes
 }
 
 #[inline]

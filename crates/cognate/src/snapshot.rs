@@ -118,8 +118,11 @@ impl Model {
                 return Err(inconsistent(format!("{limit} tasks are declared, {} named", tasks.len())));
             }
         });
-        let mut learner =
-            header.config.learner.build(&tasks).map_err(|error| inconsistent(error.to_string()))?;
+        let mut learner = header
+            .config
+            .learner
+            .build_for(&tasks, header.config.features)
+            .map_err(|error| inconsistent(error.to_string()))?;
         learner.restore(learner_state)?;
         if learner.as_inspect().tasks() != tasks.count() {
             return Err(inconsistent("the learner has another number of tasks".to_owned()));

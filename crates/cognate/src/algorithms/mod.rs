@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use perceptron::{Perceptron, PerceptronConfig};
 
 use crate::choice::{allow_bare_names, choice};
-use crate::error::{ConfigError, SnapshotError, StateError};
+use crate::error::{ConfigError, ConfigProblem, SnapshotError, StateError};
 use crate::interaction::InteractionConfig;
 use crate::learner::{Inspect, LearnOne};
 use crate::tasks::Tasks;
@@ -19,6 +19,8 @@ use crate::tasks::Tasks;
 pub enum Protocol {
     /// One example a round; runs on simultaneous streams too.
     OneTask,
+    /// One example of every task a round; on other streams a round has one example.
+    AllTasks,
 }
 
 /// What is told about a learner: `cognate algorithms`, the README's table and the docs show it.
@@ -38,6 +40,8 @@ pub struct About {
     pub update_cost: &'static str,
     /// Memory.
     pub memory: &'static str,
+    /// The most tasks that it can take, where it keeps something for every pair of them.
+    pub most_tasks: Option<usize>,
 }
 
 /// What an algorithm file provides beside [`LearnOne`] and [`Inspect`].
@@ -45,8 +49,8 @@ pub(crate) trait Algorithm: LearnOne + Inspect + Sized {
     type Config;
     type State: Serialize + for<'de> Deserialize<'de>;
 
-    /// The only way to make a learner.
-    fn build(config: &Self::Config, tasks: &Tasks) -> Result<Self, ConfigError>;
+    /// The only way to make a learner; `features` is their number where it was declared.
+    fn build(config: &Self::Config, tasks: &Tasks, features: Option<u32>) -> Result<Self, ConfigError>;
 
     /// The saved form: equal states give equal bytes.
     fn state(&self) -> Self::State;
@@ -85,13 +89,23 @@ macro_rules! registry {
                 match id { $($id => Some(Self::$variant($config::default())),)* _ => None }
             }
 
-            /// Makes a fresh learner.
+            /// Makes a fresh learner for any number of features.
             ///
             /// # Errors
             /// When a parameter is out of range or does not fit the tasks; all problems, each with its path.
             pub fn build(&self, tasks: &Tasks) -> Result<Learner, ConfigError> {
+                self.build_for(tasks, None)
+            }
+
+            /// Makes a fresh learner for a number of features, where it is known.
+            ///
+            /// # Errors
+            /// As [`Self::build`].
+            pub fn build_for(&self, tasks: &Tasks, features: Option<u32>) -> Result<Learner, ConfigError> {
+                ConfigError::check(self.validate())?;
+                check_task_count(REGISTRY.iter().find(|about| about.id == self.id()), tasks.count())?;
                 match self {
-                    $(Self::$variant(config) => $learner::build(config, tasks)
+                    $(Self::$variant(config) => $learner::build(config, tasks, features)
                         .map(Learner::$variant)
                         .map_err(|error| error.within($id)),)*
                 }
@@ -158,6 +172,18 @@ macro_rules! registry {
 
 registry! {
     Perceptron(PerceptronConfig, Perceptron) = "perceptron",
+}
+
+/// That there are not more tasks than the learner can take.
+fn check_task_count(about: Option<&About>, tasks: usize) -> Result<(), ConfigError> {
+    match about.and_then(|about| Some((about.id, about.most_tasks?))) {
+        Some((id, most)) if tasks > most => Err(ConfigProblem::new(
+            id,
+            format!("keeps a number for every pair of tasks; {tasks} tasks are too many, {most} the most"),
+        )
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 choice!(LearnerConfig, "a learner");

@@ -93,6 +93,7 @@ impl Perceptron {
         predict_cost: "O(s)",
         update_cost: "O(s); O(K s) for graph and matrix",
         memory: "touched weights; d K for graph and matrix",
+        most_tasks: None,
     };
 
     /// K as it is once the given task has been met.
@@ -244,7 +245,7 @@ impl Algorithm for Perceptron {
     type Config = PerceptronConfig;
     type State = PerceptronState;
 
-    fn build(config: &PerceptronConfig, tasks: &Tasks) -> Result<Self, ConfigError> {
+    fn build(config: &PerceptronConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
         let interaction = config.interaction.build(tasks).map_err(|error| error.within("interaction"))?;
         let weights = match interaction {
             Interaction::Uniform(rule) => Weights::Uniform { rule, weights: SharedOwn::new(parts(rule)) },
@@ -317,7 +318,7 @@ mod tests {
             (r#"{"matrix": {"rows": [[2, 0, 0], [0, 1, 0], [0, 0, 1]]}}"#, [0.5, 0.0, 0.0]),
         ] {
             let config = PerceptronConfig { interaction: serde_json::from_str(json).unwrap() };
-            let mut learner = Perceptron::build(&config, &tasks).unwrap();
+            let mut learner = Perceptron::build(&config, &tasks, None).unwrap();
             let features = SparseView::try_new(&[4], &[2.0]).unwrap();
             assert!(learner.learn(Example { task: TaskId(0), features, label: -1.0 }).updated);
             for (task, rate) in column.into_iter().enumerate() {

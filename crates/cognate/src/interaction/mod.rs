@@ -24,6 +24,16 @@ pub(crate) enum Interaction {
     Blocks(Blocks),
 }
 
+impl Interaction {
+    /// R[to, from] among `tasks` tasks.
+    pub(crate) fn relation(&self, to: TaskId, from: TaskId, tasks: usize) -> f64 {
+        match self {
+            Self::Uniform(rule) => rule.relation(to, from, tasks),
+            Self::Blocks(blocks) => blocks.relation(to, from),
+        }
+    }
+}
+
 /// The interactions that treat all tasks alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Uniform {

@@ -12,6 +12,9 @@ use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
 
+/// So few weights stay in the nearest cache by themselves.
+const IN_CACHE_ANYWAY: usize = 1024;
+
 /// Which of the two parts are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
@@ -37,8 +40,9 @@ pub(crate) struct Located {
     /// Where the features were when there were so many slots.
     slots: Vec<u32>,
     known_slots: usize,
-    /// Places of the slots in the task's own vector.
+    /// Places of the slots in the task's own vector; where to look for them, as long as it has not moved.
     places: Vec<u32>,
+    moved: Option<u32>,
     /// Slots that the task has no own weight for yet.
     fresh: Vec<u32>,
 }
@@ -48,6 +52,27 @@ pub(crate) struct Located {
 pub(crate) struct Dots {
     pub(crate) shared: f64,
     pub(crate) own: f64,
+}
+
+impl Located {
+    /// Asks for the own weights to be there soon.
+    #[inline]
+    fn begin(&mut self, own: Option<&IndexMap<f64>>) {
+        self.places.clear();
+        self.moved = own.map(IndexMap::moved);
+        if let Some(own) = own {
+            self.places.extend(self.slots.iter().map(|slot| own.begin(*slot)));
+        }
+    }
+
+    /// Finds the own weights.
+    #[inline]
+    fn find(&mut self, own: &IndexMap<f64>) {
+        if self.moved != Some(own.moved()) {
+            self.begin(Some(own));
+        }
+        own.places(&self.slots, &mut self.places);
+    }
 }
 
 impl SharedOwn {
@@ -71,12 +96,10 @@ impl SharedOwn {
         located.known_slots = self.features.len();
         located.slots.clear();
         located.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
-        if self.parts.shared {
+        if self.parts.shared && self.shared.len() > IN_CACHE_ANYWAY {
             located.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize));
         }
-        if let Some(own) = self.own.get(task.index()) {
-            located.slots.iter().for_each(|slot| own.prefetch(*slot));
-        }
+        located.begin(self.own.get(task.index()));
     }
 
     /// Inner products of a located example with the shared vector and the task's own.
@@ -86,10 +109,8 @@ impl SharedOwn {
         if self.parts.shared {
             dots.shared = dot(located.slots.iter().map(|slot| self.shared[*slot as usize]), x.values());
         }
-        located.places.clear();
         if let Some(own) = self.own.get(task.index()) {
-            located.places.resize(x.len(), 0);
-            own.places(&located.slots, &mut located.places);
+            located.find(own);
             dots.own = dot(located.places.iter().map(|place| own.at(*place)), x.values());
         }
         dots
@@ -112,6 +133,7 @@ impl SharedOwn {
                 *slot = self.slots.get(*feature);
             }
         }
+        located.moved = None;
     }
 
     /// Adds `step * x` to the parts kept; right after [`Self::dots`] of the same example.
@@ -143,6 +165,7 @@ impl SharedOwn {
     pub(crate) fn add_to(&mut self, task: TaskId, x: SparseView<'_>, step: f64) {
         let mut located = Located::default();
         self.locate(task, x, &mut located);
+        self.own.get(task.index()).into_iter().for_each(|own| located.find(own));
         self.add(task, x, step, &mut located);
     }
 
@@ -259,7 +282,7 @@ fn add_own(own: &mut IndexMap<f64>, values: &[f64], step: f64, located: &mut Loc
     located.fresh.extend(located.places[..missing].iter().map(|at| located.slots[*at as usize]));
     own.reserve(&located.fresh);
     for at in &located.places[..missing] {
-        *own.entry(located.slots[*at as usize]) += step * values[*at as usize];
+        *own.new_entry(located.slots[*at as usize]) += step * values[*at as usize];
     }
 }
 

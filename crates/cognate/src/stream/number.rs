@@ -41,6 +41,21 @@ pub(crate) fn digits(buffer: &[u8], at: usize) -> (u64, usize) {
 /// Characters that [`common_feature`] looks at.
 pub(crate) const WINDOW: usize = 24;
 
+/// How many of the next characters come before a blank, as far as sixteen of them say.
+///
+/// Cheaper than reading them as numbers: whoever knows where the next token begins can start on it at once.
+#[inline]
+pub(crate) fn before_blank(window: &[u8; WINDOW]) -> usize {
+    // The lowest byte that is zero gets its top bit set; bytes above it may, too.
+    let blanks = |word: u64| {
+        let word = word ^ 0x2020_2020_2020_2020;
+        word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
+    };
+    let (low, high) = (blanks(load(window, 0)), blanks(load(window, 8)));
+    let (found, start) = if low == 0 { (high, 8) } else { (low, 0) };
+    start + found.trailing_zeros() as usize / 8
+}
+
 /// A feature like `123456:-0.0625`, one digit before the point and at most six behind it: index, value, length.
 ///
 /// Most features are written so. A longer number is cut off in the midst of its digits.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
 use super::lines::Line;
-use super::number::{common_feature, digits, short_decimal};
+use super::number::{before_blank, common_feature, digits, short_decimal};
 use super::reader::Labels;
 use crate::example::{BIAS_FEATURE, Example, TaskId, is_valid};
 use crate::tasks::Tasks;
@@ -156,17 +156,15 @@ impl LineParser {
         at = skip_blanks(buffer, at, end);
         while at < end {
             let window = buffer[at..].first_chunk().expect("the buffer goes on behind the line");
+            let token = before_blank(window).min(end - at);
             match common_feature(window) {
                 Some((index, value, length))
-                    if (at + length == end || buffer[at + length] == b' ')
-                        && at + length <= end
-                        && index > previous
-                        && index <= self.largest_index =>
+                    if length == token && index > previous && index <= self.largest_index =>
                 {
                     batch.indices.push(index - 1);
                     batch.values.push(value);
                     previous = index;
-                    at += length + 1;
+                    at += token + 1;
                 }
                 _ => (previous, at) = self.other_feature(buffer, at, end, previous, batch)?,
             }
