@@ -72,7 +72,10 @@ fn allocations_of_a_late_pass(interaction: &Value, text: &str) -> (usize, u64) {
 #[test]
 fn a_late_pass_allocates_no_more_for_ten_times_the_examples() {
     let graph = json!({"graph": {"edges": [["t0", "t1"], ["t1", "t2"], ["t3", "t4"], ["t5", "t4"]]}});
-    for interaction in [json!("coupled"), json!("independent"), json!("pooled"), json!("pairwise"), graph] {
+    let auto = json!({"coupled": {"b": "auto"}});
+    for interaction in
+        [json!("coupled"), json!("independent"), json!("pooled"), json!("pairwise"), graph, auto]
+    {
         for examples in [2_000, 20_000] {
             let text = text(&samples(1, 6, 50, examples), |task| format!("t{task}"));
             let (allocations, updates) = allocations_of_a_late_pass(&interaction, &text);
