@@ -125,7 +125,8 @@ pub(crate) struct StreamArgs {
     /// Add a constant feature, of value 1 unless another is given
     #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     pub(crate) bias: Option<f64>,
-    /// Order of the examples: file, shuffle, interleave
+    /// Order of the examples: file, shuffle, interleave; adversarial learns only the hardest example of every round
+    /// of one a task
     #[arg(long, value_name = "ORDER")]
     pub(crate) order: Option<String>,
     /// Seed of --order shuffle

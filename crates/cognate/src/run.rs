@@ -67,11 +67,27 @@ pub struct RunOptions {
     pub threads: NonZeroUsize,
     /// Names of the inputs, for messages.
     pub inputs: Vec<String>,
+    /// Who is served.
+    pub serve: Serve,
+}
+
+/// Which examples of a stream are learnt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Serve {
+    /// All.
+    #[default]
+    All,
+    /// Of consecutive examples, one of every task, only that with the smallest label times margin, as the learner
+    /// stands; of equals that of the task met first. The others are neither learnt nor counted, and each example served
+    /// is a round of its own, whatever the model says of simultaneous rounds. A task that is never served is not met.
+    ///
+    /// The adversarial choice of tasks in the experiments of MP10, section 7.
+    Hardest,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { passes: 1, threads: NonZeroUsize::MIN, inputs: Vec::new() }
+        Self { passes: 1, threads: NonZeroUsize::MIN, inputs: Vec::new(), serve: Serve::All }
     }
 }
 
@@ -136,10 +152,7 @@ fn learn_stream(
     observer: &mut dyn Observer,
 ) -> Result<Progress, RunError> {
     let mut progress = Progress::default();
-    let mut grouper = model.config.simultaneous.then(|| {
-        let size = model.tasks.limit().or((model.rounds > 0).then_some(model.tasks.len()));
-        Grouper::new(size, options.inputs.clone())
-    });
+    let mut rounds = rounds_of(model, options);
     let (mut failed, mut stopped) = (None, false);
     let mut outcomes = Vec::new();
     for_each_batch(stream, options.passes, options.threads, |batch| {
@@ -156,7 +169,7 @@ fn learn_stream(
             failed = Some(RunError::TooManyTasks { learner: about.id, tasks: model.tasks.len(), limit });
             return ControlFlow::Break(());
         }
-        if let Err(error) = learn_batch(model, batch, grouper.as_mut(), &mut outcomes, observer) {
+        if let Err(error) = learn_batch(model, batch, &mut rounds, &mut outcomes, observer) {
             failed = Some(error);
             return ControlFlow::Break(());
         }
@@ -168,7 +181,7 @@ fn learn_stream(
         return Err(error);
     }
     // Whoever stops a run may do so in the midst of a round, which is then left out.
-    if let Some(grouper) = grouper.as_mut().filter(|_| !stopped) {
+    if let Some((grouper, learn_round)) = rounds.as_mut().filter(|_| !stopped) {
         let tasks = model.tasks.clone();
         let mut last = None;
         grouper.finish(&tasks, &mut |round| last = Some(round.clone()))?;
@@ -179,14 +192,33 @@ fn learn_stream(
     Ok(progress)
 }
 
+/// What is done with a whole round.
+type LearnRound = fn(&mut Model, &Round, &mut Vec<Outcome>, &mut dyn Observer) -> Result<(), RunError>;
+
+/// How rounds are made and learnt, where examples do not come one by one.
+fn rounds_of(model: &Model, options: &RunOptions) -> Option<(Grouper, LearnRound)> {
+    match options.serve {
+        // The tasks that a model has met need not be all of a round: some may never have been served.
+        Serve::Hardest => {
+            let grouper = Grouper::new(model.tasks.limit(), options.inputs.clone()).for_adversary();
+            Some((grouper, learn_hardest))
+        }
+        Serve::All if model.config.simultaneous => {
+            let size = model.tasks.limit().or((model.rounds > 0).then_some(model.tasks.len()));
+            Some((Grouper::new(size, options.inputs.clone()), learn_round))
+        }
+        Serve::All => None,
+    }
+}
+
 fn learn_batch(
     model: &mut Model,
     batch: &Batch,
-    grouper: Option<&mut Grouper>,
+    rounds: &mut Option<(Grouper, LearnRound)>,
     outcomes: &mut Vec<Outcome>,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
-    match grouper {
+    match rounds {
         None => {
             model.learner.as_learn_one().learn_batch(batch, outcomes);
             check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
@@ -196,7 +228,7 @@ fn learn_batch(
                 report(example, *outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
             }
         }
-        Some(grouper) => {
+        Some((grouper, learn_round)) => {
             for (at, example) in batch.examples().enumerate() {
                 let tasks = std::mem::take(&mut model.tasks);
                 let origin = (batch.file, batch.line(at));
@@ -226,6 +258,35 @@ fn learn_round(
     for (example, outcome) in round.examples().zip(outcomes) {
         report(example, *outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
     }
+    Ok(())
+}
+
+/// All margins, then only the example whose margin is the smallest for its label is learnt and counted.
+fn learn_hardest(
+    model: &mut Model,
+    round: &Round,
+    outcomes: &mut Vec<Outcome>,
+    observer: &mut dyn Observer,
+) -> Result<(), RunError> {
+    let learner = model.learner.as_predict();
+    outcomes.clear();
+    outcomes.extend(
+        round.examples().map(|example| Outcome {
+            margin: learner.margin(example.task, example.features),
+            updated: false,
+        }),
+    );
+    check_finite(round, outcomes, model, |_| 1)?;
+    let signed = round.examples().zip(outcomes.iter()).map(|(example, outcome)| {
+        // Zeros of either sign are equals.
+        (example.label * outcome.margin + 0.0, example)
+    });
+    let hardest = signed
+        .min_by(|(one, first), (other, second)| one.total_cmp(other).then(first.task.cmp(&second.task)));
+    let Some((_, example)) = hardest else { return Ok(()) };
+    let outcome = model.learner.as_learn_one().learn(example);
+    model.rounds += 1;
+    report(example, outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
     Ok(())
 }
 

@@ -8,9 +8,9 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
+use cognate::run::{self, Observer, Progress, RoundReport, RunOptions, Serve};
 use cognate::stream::{Batch, Input, Memory, Order, Reader, ReaderOptions};
-use cognate::{Metrics, Model, RunConfig, Stream, Tasks};
+use cognate::{Example, LearnerConfig, Metrics, Model, RunConfig, Stream, TaskId, Tasks};
 use samples::{samples, text};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn model(config: &Value) -> Model {
 
 fn options(passes: u32, threads: usize) -> RunOptions {
     let threads = NonZeroUsize::new(threads).unwrap();
-    RunOptions { passes, threads, inputs: vec!["text".to_owned()] }
+    RunOptions { passes, threads, inputs: vec!["text".to_owned()], ..RunOptions::default() }
 }
 
 fn learn(model: &mut Model, stream: &mut dyn Stream) -> Result<Progress, String> {
@@ -131,6 +131,103 @@ fn shuffled_rounds_stay_together() {
     let ungrouped = drain(&mut memory(&numbered(&["a", "b", "b", "b"])).ordered(Order::Shuffle, 5, true));
     let message = ungrouped.unwrap_err();
     assert!(message.contains("has task b twice and lacks a"), "{message}");
+}
+
+/// Rounds of the tasks a, b and c, in turns that change.
+fn rounds_of_three(rounds: usize) -> String {
+    let mut samples = samples(7, 3, 20, 3 * rounds);
+    for (at, sample) in samples.iter_mut().enumerate() {
+        sample.task = at % 3;
+    }
+    samples.chunks_mut(3).step_by(2).for_each(<[_]>::reverse);
+    text(&samples, |task| ["a", "b", "c"][task].to_owned())
+}
+
+/// What an adversary serves, found by asking for the three margins of every round.
+#[test]
+fn an_adversary_serves_the_hardest_example_of_every_round() {
+    let stream = rounds_of_three(200);
+    let adversarial = RunOptions { serve: Serve::Hardest, ..options(1, 1) };
+    for b in [json!(2), json!("auto")] {
+        let learner = json!({"perceptron": {"interaction": {"coupled": {"b": b}}}});
+        let config =
+            json!({"tasks": ["a", "b", "c"], "stream": {"order": "adversarial"}, "learner": learner});
+        let mut found = model(&config);
+        let mut seen = Served::default();
+        let mut reader = Reader::new(vec![bytes(&stream)], found.tasks().clone(), ReaderOptions::default());
+        run::learn(&mut found, &mut reader, &adversarial, &mut seen).unwrap();
+
+        let config: LearnerConfig = serde_json::from_value(learner).unwrap();
+        let mut learner = config.build(found.tasks()).unwrap();
+        let held = memory(&stream);
+        let examples: Vec<(&str, Example<'_>)> = held.examples().collect();
+        for (round, examples) in examples.chunks(3).enumerate() {
+            let mut by_task: Vec<Example<'_>> = examples
+                .iter()
+                .map(|(name, example)| Example { task: found.tasks().find(name).unwrap(), ..*example })
+                .collect();
+            by_task.sort_by_key(|example| example.task);
+            let margins =
+                by_task.iter().map(|example| learner.as_predict().margin(example.task, example.features));
+            let signed: Vec<f64> =
+                margins.zip(&by_task).map(|(margin, example)| margin * example.label).collect();
+            let smallest = signed.iter().copied().fold(f64::INFINITY, f64::min);
+            let hardest = by_task[signed.iter().position(|one| *one == smallest).unwrap()];
+            let outcome = learner.as_learn_one().learn(hardest);
+            assert_eq!(seen.reports[round].task, hardest.task, "round {round}: {signed:?}");
+            assert_eq!(seen.reports[round].margin.to_bits(), outcome.margin.to_bits());
+        }
+        assert_eq!((found.rounds(), found.metrics().total().examples, seen.reports.len()), (200, 200, 200));
+        let served = (0..3).map(|task| found.metrics().task(TaskId(task)).examples).collect::<Vec<_>>();
+        assert!(served.iter().all(|count| *count > 20) && served.iter().sum::<u64>() == 200, "{served:?}");
+    }
+}
+
+#[test]
+fn an_adversary_needs_rounds_and_goes_on_where_it_stopped() {
+    let adversarial = |threads| RunOptions { serve: Serve::Hardest, ..options(1, threads) };
+    let mut ungrouped = model(&json!({}));
+    let tasks = numbered(&["a", "b", "c", "b", "b", "a"]);
+    let error = run::learn(&mut ungrouped, &mut reader(&tasks, 0), &adversarial(1), &mut ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "text:5: round 2 has task b twice and lacks a, c; \
+         a stream in adversarial order has one example of every task a round"
+    );
+    assert_eq!(ungrouped.rounds(), 1, "what came before is learnt");
+
+    let stream = rounds_of_three(200);
+    let declared = json!({"tasks": ["a", "b", "c"]});
+    let mut whole = model(&declared);
+    let mut all = Reader::new(vec![bytes(&stream)], whole.tasks().clone(), ReaderOptions::default());
+    run::learn(&mut whole, &mut all, &adversarial(2), &mut ()).unwrap();
+    let lines: Vec<&str> = stream.split_inclusive('\n').collect();
+    for cut in [3, 30, 300] {
+        let mut halves = model(&declared);
+        for part in [lines[..cut].concat(), lines[cut..].concat()] {
+            let tasks = halves.tasks().clone();
+            let mut reader = Reader::new(vec![bytes(&part)], tasks, ReaderOptions::default());
+            run::learn(&mut halves, &mut reader, &adversarial(1), &mut ()).unwrap();
+            halves = Model::from_bytes(&halves.to_bytes()).unwrap();
+        }
+        assert!(halves.to_bytes() == whole.to_bytes(), "cut after {cut} lines");
+    }
+    // Tasks met on the way: those that were never served are met again.
+    let mut met = model(&json!({}));
+    for (part, rounds) in [(lines[..3].concat(), 1), (lines[3..].concat(), 200)] {
+        let mut reader = Reader::new(vec![bytes(&part)], met.tasks().clone(), ReaderOptions::default());
+        run::learn(&mut met, &mut reader, &adversarial(1), &mut ()).unwrap();
+        assert_eq!(met.rounds(), rounds);
+        met = Model::from_bytes(&met.to_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn an_adversary_and_simultaneous_rounds_exclude_each_other() {
+    let both: RunConfig =
+        serde_json::from_value(json!({"stream": {"order": "adversarial", "simultaneous": true}})).unwrap();
+    let refused = both.validate().unwrap_err().to_string();
+    assert!(refused.starts_with("stream.order: `adversarial` serves one example of a round"), "{refused}");
 }
 
 #[test]
@@ -315,6 +412,22 @@ fn a_model_is_whole_after_a_stream_that_could_not_be_grouped() {
         assert_eq!(model.rounds(), 1);
         let restored = Model::from_bytes(&model.to_bytes()).unwrap_or_else(|e| panic!("{tasks:?}: {e}"));
         assert!(restored.to_bytes() == model.to_bytes());
+    }
+}
+
+/// Keeps every report.
+#[derive(Default)]
+struct Served {
+    reports: Vec<RoundReport>,
+}
+
+impl Observer for Served {
+    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
+        self.reports.push(*report);
+    }
+
+    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 }
 

@@ -11,6 +11,7 @@
 //! the smaller sets of which are measured here too.
 
 #[path = "support/harness.rs"]
+#[expect(dead_code, reason = "these streams are not text")]
 mod harness;
 
 use std::path::Path;
@@ -148,6 +149,7 @@ fn error(stream: &Memory, b: &Value) -> f64 {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test says when it could not look")]
 fn within_three_percent_of_the_best_strength_on_real_data() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     if !data.exists() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
-use cognate::run::{Observer, Progress, RoundReport, RunOptions, learn};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve, learn};
 use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, StreamConfig};
 use cognate::{LearnerConfig, Model, Stream, Tasks};
 use serde::Serialize;
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         passes: stream_config.passes,
         threads: args.threads,
         inputs: sources.iter().map(Input::name).collect(),
+        serve: if stream_config.order == Order::Adversarial { Serve::Hardest } else { Serve::All },
     };
     let progress = learn(&mut model, &mut *stream, &options, &mut watch)?;
     watch.interrupt.hold();
@@ -139,7 +140,7 @@ fn check_outputs(args: &LearnArgs) -> anyhow::Result<()> {
 /// Bytes to read in one pass over files.
 fn known_size(sources: &[Input], config: &StreamConfig) -> Option<u64> {
     let size: Option<u64> = sources.iter().map(Input::size).sum();
-    size.filter(|_| config.passes == 1 && config.order == Order::File)
+    size.filter(|_| config.passes == 1 && config.order.is_as_read())
 }
 
 /// The stream as the config wants it: as it lies, or held in memory and reordered.
@@ -159,7 +160,7 @@ fn open(
     };
     let mut reader = Reader::new(sources.to_vec(), model.tasks().clone(), options);
     let read_again = config.passes > 1 && sources.contains(&Input::Stdin);
-    if config.order == Order::File && !read_again {
+    if config.order.is_as_read() && !read_again {
         return Ok(Box::new(reader));
     }
     let memory = Memory::load(&mut reader, model.tasks())?;

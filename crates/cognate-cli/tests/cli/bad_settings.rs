@@ -102,7 +102,10 @@ fn every_problem_of_a_config_is_told_at_once() {
 fn flags_with_an_unknown_choice_name_the_flag_and_the_choices() {
     let folder = folder();
     for (flag, message) in [
-        ("--order shufle", "unknown variant `shufle`, expected one of `shuffle`, `file`, `interleave`"),
+        (
+            "--order shufle",
+            "unknown variant `shufle`, expected one of `shuffle`, `file`, `interleave`, `adversarial`",
+        ),
         ("--normalize l3", "unknown variant `l3`, expected `none` or `l2`"),
         ("--format vw", "unknown variant `vw`, expected `svm`"),
     ] {

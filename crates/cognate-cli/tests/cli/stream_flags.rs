@@ -42,6 +42,35 @@ fn file_order_is_the_default_and_interleave_takes_turns() {
 }
 
 #[test]
+fn an_adversary_serves_one_example_of_every_round() {
+    let folder = Folder::with("a.svm", "+1 qid:1 1:1\n+1 qid:2 1:1\n-1 qid:1 1:1\n-1 qid:1 1:1\n");
+    let rounds: String = (0..60)
+        .flat_map(|round| ["a", "b", "c"].map(|task| (round, task)))
+        .map(|(round, task)| format!("{} task:{task} {}:1 9:0.5\n", ["+1", "-1"][round % 2], round % 7 + 1))
+        .collect();
+    folder.write("r.svm", &rounds);
+    let summary = folder.summary("r.svm --order adversarial --trace t.jsonl --model m.cog");
+    assert_eq!((number(&summary, "/examples"), tasks(&folder).len()), (60.0, 60));
+    let margins = |model: &str| folder.output(&format!("inspect {model} --weights"));
+    folder.summary("r.svm --order adversarial --passes 2 --model twice.cog");
+    assert_ne!(margins("m.cog"), margins("twice.cog"));
+    let config = folder.summary("r.svm --order adversarial --resume m.cog --model on.cog");
+    assert_eq!(number(&config, "/examples"), 120.0);
+    assert_eq!(margins("on.cog"), margins("twice.cog"));
+    folder.refused(
+        "learn a.svm --quiet --order adversarial",
+        &[
+            "error: a.svm:4: round 2 has task 1 twice and lacks 2; a stream in adversarial order has one example of every task a round",
+            "hint: drop --order adversarial",
+        ],
+    );
+    folder.refused(
+        "learn r.svm --quiet --order adversarial --simultaneous",
+        &["error: stream.order: `adversarial` serves one example of a round, `simultaneous` all; choose one of them"],
+    );
+}
+
+#[test]
 fn shuffle_permutes_by_seed_and_anew_each_pass() {
     let folder =
         Folder::with("a.svm", (0..50).map(|task| format!("+1 qid:{task} 1:1\n")).collect::<String>());

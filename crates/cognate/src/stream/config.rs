@@ -19,7 +19,7 @@ pub struct StreamConfig {
     pub clip: Option<f64>,
     /// Value of a constant feature added to every example, after scaling
     pub bias: Option<f64>,
-    /// Order of the examples; all but `file` hold the stream in memory
+    /// Order of the examples; `shuffle` and `interleave` hold the stream in memory
     pub order: Order,
     /// Seed of `order = "shuffle"`
     pub seed: u64,
@@ -77,6 +77,15 @@ pub enum Order {
     Shuffle,
     /// The first example of every task, then the second of every task, …
     Interleave,
+    /// Of every round (one example of each task) only the one with the smallest label times margin, the hardest
+    Adversarial,
+}
+
+impl Order {
+    /// Whether examples are read as they lie in the file, so that none need be held in memory.
+    pub fn is_as_read(self) -> bool {
+        matches!(self, Self::File | Self::Adversarial)
+    }
 }
 
 /// What is done to every example; part of a model, since predictions need the same.
@@ -153,6 +162,11 @@ impl StreamConfig {
         if let Some(bias) = self.bias.filter(|bias| !is_valid(*bias)) {
             let message = format!("must be finite and at most {LARGEST_VALUE:e}, got {bias}");
             problems.push(ConfigProblem::new("bias", message));
+        }
+        if self.order == Order::Adversarial && self.simultaneous {
+            let message =
+                "`adversarial` serves one example of a round, `simultaneous` all; choose one of them";
+            problems.push(ConfigProblem::new("order", message));
         }
         if self.passes == 0 {
             problems.push(ConfigProblem::new("passes", "must be at least 1, got 0"));

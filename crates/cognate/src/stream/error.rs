@@ -192,6 +192,8 @@ pub enum StreamError {
         place: String,
         /// What was found and what was expected.
         message: String,
+        /// A way out.
+        hint: &'static str,
     },
     /// Standard input was to be read again.
     #[error("standard input can be read only once")]
@@ -203,9 +205,7 @@ impl StreamError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Bad { problem, .. } => problem.hint(),
-            Self::Ungrouped { .. } => {
-                Some("drop --simultaneous to learn one example a round, or regroup with --order interleave")
-            }
+            Self::Ungrouped { hint, .. } => Some(hint),
             _ => None,
         }
     }

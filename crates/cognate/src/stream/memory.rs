@@ -2,7 +2,7 @@
 
 use rand::seq::SliceRandom;
 
-use super::rounds::{Grouper, Round};
+use super::rounds::{Grouper, NOT_SIMULTANEOUS, Round};
 use super::{Batch, Order, Stream, StreamError};
 use crate::example::{Example, TaskId};
 use crate::rng::generator;
@@ -120,7 +120,8 @@ impl Memory {
         let mut rng = generator(self.seed, self.pass);
         let file_order = || (0..self.len() as u32).collect::<Vec<_>>();
         match (self.order, self.simultaneous) {
-            (Order::File, _) => Ok(file_order()),
+            // Who is served of a round depends on the learner: the run chooses.
+            (Order::File | Order::Adversarial, _) => Ok(file_order()),
             (Order::Shuffle, false) => {
                 let mut sequence = file_order();
                 sequence.shuffle(&mut rng);
@@ -173,7 +174,11 @@ impl Memory {
                     name(long),
                     long.len(),
                 );
-                return Err(StreamError::Ungrouped { place: "the stream".to_owned(), message });
+                return Err(StreamError::Ungrouped {
+                    place: "the stream".to_owned(),
+                    message,
+                    hint: NOT_SIMULTANEOUS,
+                });
             }
         }
         let longest = queues.iter().map(Vec::len).max().unwrap_or(0);

@@ -1,8 +1,12 @@
-//! Simultaneous rounds: consecutive examples, one of every task.
+//! Rounds, simultaneous or adversarial: consecutive examples, one of every task.
 
 use super::{Batch, StreamError};
 use crate::example::{Example, TaskId};
 use crate::tasks::Tasks;
+
+/// The way out for who asked for simultaneous rounds.
+pub(crate) const NOT_SIMULTANEOUS: &str =
+    "drop --simultaneous to learn one example a round, or regroup with --order interleave";
 
 /// Collects examples until every task has one.
 #[derive(Debug)]
@@ -16,6 +20,9 @@ pub(crate) struct Grouper {
     present: Vec<bool>,
     /// Names of the inputs, for messages.
     inputs: Vec<String>,
+    /// Who needs rounds, for messages, and the way out.
+    stream: &'static str,
+    hint: &'static str,
     finished: u64,
 }
 
@@ -38,7 +45,23 @@ pub(crate) type Origin = (u32, u64);
 
 impl Grouper {
     pub(crate) fn new(size: Option<usize>, inputs: Vec<String>) -> Self {
-        Self { size, members: None, round: Batch::default(), present: Vec::new(), inputs, finished: 0 }
+        Self {
+            size,
+            members: None,
+            round: Batch::default(),
+            present: Vec::new(),
+            inputs,
+            stream: "a simultaneous stream",
+            hint: NOT_SIMULTANEOUS,
+            finished: 0,
+        }
+    }
+
+    /// The same, with messages about an adversarial order.
+    pub(crate) fn for_adversary(self) -> Self {
+        let hint =
+            "drop --order adversarial to learn every example, or write the examples of all tasks in turn";
+        Self { stream: "a stream in adversarial order", hint, ..self }
     }
 
     /// Adds an example; a round that it completes goes to `visit`.
@@ -124,9 +147,10 @@ impl Grouper {
         let name = self.inputs.get(input as usize).map_or("the stream", String::as_str);
         let place = if line == 0 { name.to_owned() } else { format!("{name}:{line}") };
         let message = format!(
-            "round {} {what}; a simultaneous stream has one example of every task a round",
-            self.finished + 1
+            "round {} {what}; {} has one example of every task a round",
+            self.finished + 1,
+            self.stream,
         );
-        StreamError::Ungrouped { place, message }
+        StreamError::Ungrouped { place, message, hint: self.hint }
     }
 }

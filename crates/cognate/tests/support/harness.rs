@@ -1,6 +1,5 @@
 //! Runs a config over text and keeps every report.
 
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
@@ -41,7 +40,7 @@ pub(crate) fn learn(model: &mut Model, text: &str) -> Vec<RoundReport> {
     };
     let mut reader = Reader::new(vec![input], model.tasks().clone(), options);
     let mut collect = Collect::default();
-    let options = RunOptions { passes: 1, threads: NonZeroUsize::MIN, inputs: vec!["text".to_owned()] };
+    let options = RunOptions { inputs: vec!["text".to_owned()], ..RunOptions::default() };
     run::learn(model, &mut reader, &options, &mut collect).unwrap_or_else(|error| panic!("{error}"));
     collect.reports
 }
