@@ -32,6 +32,14 @@ impl Interaction {
             Self::Blocks(blocks) => blocks.relation(to, from),
         }
     }
+
+    /// Whether R changes when tasks are met.
+    pub(crate) fn follows_tasks(&self) -> bool {
+        match self {
+            Self::Uniform(rule) => rule.scales(1) != rule.scales(2),
+            Self::Blocks(_) => false,
+        }
+    }
 }
 
 /// The interactions that treat all tasks alike.
