@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::args::LearnArgs;
 
 /// Parameters that name one of several choices: another choice replaces, the same one is added to.
-const CHOICES: [&str; 2] = ["learner", "interaction"];
+const CHOICES: [&str; 3] = ["learner", "interaction", "kernel"];
 
 /// The config of a run, and the tree it was made from.
 pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunConfig> {

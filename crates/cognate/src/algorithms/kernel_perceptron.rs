@@ -75,7 +75,7 @@ impl KernelPerceptron {
         title: "multitask Perceptron in dual form, with a kernel",
         paper: "MP10 sec. 3",
         protocol: Protocol::OneTask,
-        predict_cost: "O(m s), m mistakes of related tasks",
+        predict_cost: "O(m s)",
         update_cost: "O(s)",
         memory: "the mistaken examples",
         most_tasks: None,

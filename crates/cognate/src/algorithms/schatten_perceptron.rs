@@ -91,7 +91,7 @@ impl SchattenPerceptron {
         title: "2p-norm matrix Perceptron: tasks that span few dimensions",
         paper: "MP10 sec. 6",
         protocol: Protocol::AllTasks,
-        predict_cost: "O(K s); O(m s) with a kernel, m mistakes",
+        predict_cost: "O(K s); O(m s) with a kernel",
         update_cost: "O(K^2 s + K^3)",
         memory: "d K + K^2; with a kernel the mistaken examples",
         most_tasks: Some(MOST_TASKS),

@@ -107,7 +107,7 @@ impl SecondOrderPerceptron {
         title: "multitask second-order Perceptron, with a kernel",
         paper: "MP10 sec. 4.2",
         protocol: Protocol::OneTask,
-        predict_cost: "O(m s + m^2), m mistakes",
+        predict_cost: "O(m s + m^2)",
         update_cost: "O(m)",
         memory: "the mistaken examples and m^2 / 2 numbers",
         most_tasks: None,
