@@ -3,6 +3,7 @@
 mod bad_files;
 mod bad_lines;
 mod bad_settings;
+mod bound;
 mod data;
 mod demo;
 mod help;

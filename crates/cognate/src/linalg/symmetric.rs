@@ -214,6 +214,19 @@ impl Symmetric {
         (0..self.size).flat_map(|row| self.row(row)[..=row].iter().copied()).collect()
     }
 
+    /// The eigenvalues, increasing; NaN where they cannot be found.
+    pub fn eigenvalues(&self) -> Vec<f64> {
+        let matrix = Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column));
+        matrix.self_adjoint_eigenvalues(Side::Lower).unwrap_or_else(|_| vec![f64::NAN; self.size])
+    }
+
+    /// The logarithm of the determinant, by Cholesky; none where the matrix is not positive definite.
+    pub fn log_determinant(&self) -> Option<f64> {
+        let matrix = Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column));
+        let cholesky = Llt::new(matrix.as_ref(), Side::Lower).ok()?;
+        Some((0..self.size).map(|at| 2.0 * cholesky.L()[(at, at)].ln()).sum())
+    }
+
     /// The inverse of a positive definite matrix.
     ///
     /// # Errors
@@ -271,6 +284,17 @@ mod tests {
         );
         assert!(message(&[vec![1.0, 2.0], vec![2.0, 1.0]]).starts_with("the smallest eigenvalue is -1"));
         assert!(message(&[vec![1.0, 1.0], vec![1.0, 1.0]]).contains("must be positive definite"));
+    }
+
+    #[test]
+    fn eigenvalues_and_determinant_of_a_small_matrix() {
+        let matrix = Symmetric::from_fn(2, |i, j| if i == j { 2.0 } else { 1.0 });
+        let found = matrix.eigenvalues();
+        assert!((found[0] - 1.0).abs() < 1e-12 && (found[1] - 3.0).abs() < 1e-12);
+        assert!((matrix.log_determinant().unwrap() - 3.0_f64.ln()).abs() < 1e-12);
+        assert_eq!(Symmetric::from_fn(2, |_, _| 1.0 - 2.0).log_determinant(), None);
+        assert_eq!(Symmetric::from_fn(0, |_, _| 0.0).log_determinant(), Some(0.0));
+        assert!(Symmetric::from_fn(0, |_, _| 0.0).eigenvalues().is_empty());
     }
 
     proptest! {
