@@ -6,6 +6,7 @@ mod bad_settings;
 mod bound;
 mod data;
 mod demo;
+mod family;
 mod help;
 mod inspect;
 mod interactions;
