@@ -58,6 +58,16 @@ conformance! {
         shared_loss_perceptron = r#""shared-loss-perceptron""#,
         shared_loss_perceptron_l2 = r#"{"shared-loss-perceptron": {"p": 2, "c": 0.1, "norm": "l2"}}"#,
         shared_loss_perceptron_linf = r#"{"shared-loss-perceptron": {"p": 2, "norm": "linf"}}"#,
+        p_norm_perceptron = r#""p-norm-perceptron""#,
+        p_norm_perceptron_plain = r#"{"p-norm-perceptron": {"p": 2}}"#,
+        p_norm_perceptron_sharp = r#"{"p-norm-perceptron": {"p": 1000}}"#,
+        p_norm_perceptron_independent = r#"{"p-norm-perceptron": {"interaction": "independent"}}"#,
+        p_norm_perceptron_pooled = r#"{"p-norm-perceptron": {"interaction": "pooled"}}"#,
+        p_norm_perceptron_coupled = r#"{"p-norm-perceptron": {"interaction": {"coupled": {"b": 4}}, "p": 3.5}}"#,
+        p_norm_perceptron_graph =
+            r#"{"p-norm-perceptron": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
+        p_norm_perceptron_matrix = r#"{"p-norm-perceptron": {"p": 40, "interaction": {"matrix": {"rows":
+            [[2, -0.5, 0.3, 0], [-0.5, 1.5, 0, -0.2], [0.3, 0, 1, 0.1], [0, -0.2, 0.1, 3]]}}}}"#,
     ]
     [
         config_builds_and_comes_back,

@@ -1,6 +1,7 @@
 //! The registry: every learner once. Program, docs, schema, conformance tests and benches follow from it.
 
 mod kernel_perceptron;
+mod p_norm_perceptron;
 mod perceptron;
 mod schatten_perceptron;
 mod second_order_perceptron;
@@ -10,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
+pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};
 pub use perceptron::{Perceptron, PerceptronConfig};
 pub use schatten_perceptron::{SchattenPerceptron, SchattenPerceptronConfig};
 pub use second_order_perceptron::{SecondOrderPerceptron, SecondOrderPerceptronConfig};
@@ -181,6 +183,7 @@ macro_rules! registry {
 registry! {
     Perceptron(PerceptronConfig, Perceptron) = "perceptron",
     KernelPerceptron(KernelPerceptronConfig, KernelPerceptron) = "kernel-perceptron",
+    PNormPerceptron(PNormPerceptronConfig, PNormPerceptron) = "p-norm-perceptron",
     SecondOrderPerceptron(SecondOrderPerceptronConfig, SecondOrderPerceptron) = "second-order-perceptron",
     SchattenPerceptron(SchattenPerceptronConfig, SchattenPerceptron) = "schatten-perceptron",
     SharedLossPerceptron(SharedLossPerceptronConfig, SharedLossPerceptron) = "shared-loss-perceptron",
