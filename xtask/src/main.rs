@@ -11,6 +11,7 @@ mod docs;
 mod fuzz;
 mod generated;
 mod schema;
+mod strengths;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,8 @@ enum Command {
     Schema(generated::Options),
     /// Write the generated parts of the README
     Docs(generated::Options),
+    /// Compare b = "auto" with fixed strengths of sharing on every data set
+    Strengths(strengths::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Ci(options) => ci::run(&options),
         Command::Schema(options) => schema::run(&options),
         Command::Docs(options) => docs::run(&options),
+        Command::Strengths(options) => strengths::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {

@@ -99,6 +99,11 @@ pub trait Inspect {
         None
     }
 
+    /// Each strength of sharing b that is tried, and how much it is trusted, adding up to 1; none where b is given.
+    fn strengths(&self) -> Option<Vec<(f64, f64)>> {
+        None
+    }
+
     /// Bytes held on the heap.
     fn heap_bytes(&self) -> usize;
 }

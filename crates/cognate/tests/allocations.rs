@@ -72,9 +72,13 @@ fn allocations_of_a_late_pass(learner: &str, interaction: &Value, text: &str) ->
 #[test]
 fn a_late_pass_allocates_no_more_for_ten_times_the_examples() {
     let graph = json!({"graph": {"edges": [["t0", "t1"], ["t1", "t2"], ["t3", "t4"], ["t5", "t4"]]}});
-    let interactions = [json!("coupled"), json!("independent"), json!("pooled"), json!("pairwise"), graph];
+    let auto = json!({"coupled": {"b": "auto"}});
+    let interactions =
+        [json!("coupled"), json!("independent"), json!("pooled"), json!("pairwise"), graph, auto];
     for learner in ["perceptron", "p-norm-perceptron"] {
-        for (interaction, examples) in interactions.iter().flat_map(|i| [(i, 2_000), (i, 20_000)]) {
+        // Only the Perceptron finds b by itself.
+        let count = interactions.len() - usize::from(learner != "perceptron");
+        for (interaction, examples) in interactions[..count].iter().flat_map(|i| [(i, 2_000), (i, 20_000)]) {
             let text = text(&samples(1, 6, 50, examples), |task| format!("t{task}"));
             let (allocations, updates) = allocations_of_a_late_pass(learner, interaction, &text);
             assert!(updates as usize > examples / 20, "{updates} updates are too few to tell");

@@ -38,6 +38,7 @@ conformance! {
         perceptron_pooled = r#"{"perceptron": {"interaction": "pooled"}}"#,
         perceptron_pairwise = r#"{"perceptron": {"interaction": "pairwise"}}"#,
         perceptron_uncoupled = r#"{"perceptron": {"interaction": {"coupled": {"b": 0}}}}"#,
+        perceptron_auto = r#"{"perceptron": {"interaction": {"coupled": {"b": "auto"}}}}"#,
         perceptron_complete = r#"{"perceptron": {"interaction": {"graph": {"edges": "complete"}}}}"#,
         perceptron_graph =
             r#"{"perceptron": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,

@@ -33,6 +33,10 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
 
 fn as_json(model: &Model) -> serde_json::Value {
     let total = model.metrics().total();
+    let strengths = model.learner().as_inspect().strengths();
+    let strengths = strengths.map(|all| {
+        all.into_iter().map(|(b, weight)| json!({ "b": b, "weight": weight })).collect::<Vec<_>>()
+    });
     json!({
         "learner": model.config().learner.id(),
         "config": model.config(),
@@ -45,6 +49,7 @@ fn as_json(model: &Model) -> serde_json::Value {
         "queries": total.queries,
         "declared_tasks": model.tasks().limit(),
         "tasks": model.tasks().sorted().into_iter().map(|task| model.tasks().name(task)).collect::<Vec<_>>(),
+        "strengths": strengths,
         "memory_bytes": model_bytes(model),
     })
 }
@@ -73,10 +78,22 @@ fn overview(model: &Model) -> anyhow::Result<String> {
     if let Some(declared) = model.tasks().limit() {
         rows.insert(3, ("declared", format!("{} tasks", count(declared as u64))));
     }
+    if let Some(strengths) = model.learner().as_inspect().strengths() {
+        rows.push(("strengths", strengths_text(&strengths)));
+    }
     let width = rows.iter().map(|row| row.0.len()).max().unwrap_or(0);
     let mut text: String = rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect();
     text += &format!("\nconfig\n{}", serde_json::to_string_pretty(model.config())?);
     Ok(text)
+}
+
+/// Which b leads, and how much each is trusted.
+fn strengths_text(strengths: &[(f64, f64)]) -> String {
+    let b = |b: f64| format!("b = {}", (b * 100.0).round() / 100.0);
+    let leader = strengths.iter().max_by(|one, other| one.1.total_cmp(&other.1)).map_or(0.0, |pair| pair.0);
+    let all: Vec<_> =
+        strengths.iter().map(|(at, weight)| format!("{} {}", b(*at), percent(*weight, 0))).collect();
+    format!("{} leads ({})", b(leader), all.join(", "))
 }
 
 fn print_weights(model: &Model) -> anyhow::Result<()> {

@@ -46,7 +46,7 @@ fn a_set_that_is_wrong_is_named_with_what_was_expected() {
             "unknown variant `coupeld`, expected one of `coupled`, `pooled`, `graph`, `matrix`, `independent`, `pairwise`",
         ),
         ("interaction.coupled.c=1", "unknown field `c`, expected `b`"),
-        ("interaction.coupled.b=abc", "invalid type: string \"abc\", expected f64"),
+        ("interaction.coupled.b=abc", "invalid value: string \"abc\", expected a number or \"auto\""),
         ("interaction.coupled=1", "invalid type: integer `1`, expected struct CoupledConfig"),
         ("interaction.graph.edges=ring", "unknown variant `ring`, expected `complete`"),
     ] {

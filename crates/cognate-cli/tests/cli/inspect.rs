@@ -32,6 +32,26 @@ fn the_overview_as_json_agrees_with_the_run() {
 }
 
 #[test]
+fn a_strength_that_is_found_is_told() {
+    let folder = Folder::with("a.svm", related(3, 300));
+    folder.output("learn a.svm --quiet --set interaction.coupled.b=auto --model m.cog");
+    let inside: Value = serde_json::from_str(&folder.output("inspect m.cog --json")).unwrap();
+    assert_eq!(inside["config"]["learner"]["perceptron"]["interaction"]["coupled"]["b"], "auto");
+    let strengths = inside["strengths"].as_array().unwrap();
+    let b: Vec<f64> = strengths.iter().map(|one| number(one, "/b")).collect();
+    assert_eq!(b, [0.0, 1.0, 3.0_f64.sqrt(), 3.0, 12.0]);
+    let sum: f64 = strengths.iter().map(|one| number(one, "/weight")).sum();
+    assert!((sum - 1.0).abs() < 1e-12);
+    let overview = folder.output("inspect m.cog");
+    let line = overview.lines().find(|line| line.starts_with("strengths")).unwrap();
+    assert!(line.contains(" leads (b = 0 ") && line.contains(", b = 1.73 "), "{line}");
+    // A given one needs no telling.
+    folder.output("learn a.svm --quiet --model given.cog");
+    let inside: Value = serde_json::from_str(&folder.output("inspect given.cog --json")).unwrap();
+    assert_eq!(inside["strengths"], Value::Null);
+}
+
+#[test]
 fn the_weights_predict_what_the_model_predicts() {
     let folder = Folder::with("a.svm", related(3, 300));
     folder.output("learn a.svm --quiet --model m.cog");

@@ -17,9 +17,14 @@
 //! Departures: a margin of exactly 0 is a mistake whatever the label (the paper's SGN predicts +1 there). With
 //! tasks met on the way, R is that of the present K. `pooled` is not in the paper: the limit b -> infinity of (5),
 //! scaled so that it is one plain Perceptron.
+//! MP10 leaves open how to adapt b as data arrive; `coupled` with b = "auto" does, see `perceptron/auto.rs`.
 //! Reduces to: K Perceptrons with `independent` or b = 0; one Perceptron with `pooled` or K = 1; `pairwise` is
 //! `coupled` with b = K.
 
+mod auto;
+mod hedge;
+
+use auto::{Auto, AutoState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +32,7 @@ use super::{About, Algorithm, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict, learn_one_by_one};
 use crate::linalg::shared_own::{Dots, Located, Parts};
 use crate::linalg::{SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
 use crate::stream::Batch;
@@ -43,7 +48,7 @@ pub struct PerceptronConfig {
 
 impl PerceptronConfig {
     pub(super) fn validate(&self) -> Vec<ConfigProblem> {
-        self.interaction.validate().into_iter().map(|problem| problem.within("interaction")).collect()
+        self.interaction.validate_tunable().into_iter().map(|problem| problem.within("interaction")).collect()
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
@@ -70,6 +75,7 @@ pub struct Perceptron {
 enum Weights {
     Uniform { rule: Uniform, weights: SharedOwn },
     Blocks { blocks: Blocks, rows: Vec<TaskRows>, outside: SharedOwn },
+    Auto(Box<Auto>),
 }
 
 /// Tasks outside every block have weights of their own only.
@@ -112,6 +118,7 @@ impl Predict for Perceptron {
                 Some(place) => rows[place.block].dot(place.column, x),
                 None => outside.dots_of(task, x).own,
             },
+            Weights::Auto(auto) => auto.margin(self.tasks_with(task), task, x),
         }
     }
 }
@@ -120,6 +127,9 @@ impl LearnOne for Perceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
         let Example { task, features, label } = example;
         self.tasks = self.tasks_with(task);
+        if let Weights::Auto(auto) = &mut self.weights {
+            return auto.update(self.tasks, example, margin);
+        }
         let mistake = is_mistake(label, margin);
         if mistake {
             match &mut self.weights {
@@ -132,6 +142,7 @@ impl LearnOne for Perceptron {
                     }
                     None => outside.add_to(task, features, label),
                 },
+                Weights::Auto(_) => {}
             }
         }
         mistake
@@ -140,11 +151,18 @@ impl LearnOne for Perceptron {
     /// As margin then update, looking each feature up once.
     fn learn(&mut self, example: Example<'_>) -> Outcome {
         let tasks = self.tasks_with(example.task);
-        if let Weights::Uniform { rule, weights } = &mut self.weights {
-            self.tasks = tasks;
-            let located = &mut self.located[0];
-            weights.locate(example.task, example.features, located);
-            return learn_located(*rule, weights, tasks, example, located);
+        match &mut self.weights {
+            Weights::Uniform { rule, weights } => {
+                self.tasks = tasks;
+                let located = &mut self.located[0];
+                weights.locate(example.task, example.features, located);
+                return learn_located(*rule, weights, tasks, example, located);
+            }
+            Weights::Auto(auto) => {
+                self.tasks = tasks;
+                return auto.learn(tasks, example);
+            }
+            Weights::Blocks { .. } => {}
         }
         let margin = self.margin(example.task, example.features);
         Outcome { margin, updated: self.update(example, margin) }
@@ -153,9 +171,13 @@ impl LearnOne for Perceptron {
     /// As one by one, finding the weights of some examples ahead so that they are in cache when needed.
     fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
         outcomes.clear();
-        let Weights::Uniform { rule, weights } = &mut self.weights else {
-            outcomes.extend(batch.examples().map(|example| self.learn(example)));
-            return;
+        let (rule, weights) = match &mut self.weights {
+            Weights::Uniform { rule, weights } => (rule, weights),
+            Weights::Auto(auto) => return auto.learn_batch(&mut self.tasks, batch, outcomes),
+            Weights::Blocks { .. } => {
+                outcomes.extend(batch.examples().map(|example| self.learn(example)));
+                return;
+            }
         };
         let locate = |weights: &SharedOwn, at: usize, located: &mut [Located; AHEAD]| {
             if at + AHEAD < batch.len() {
@@ -173,6 +195,16 @@ impl LearnOne for Perceptron {
             let located = &mut self.located[at % AHEAD];
             weights.relocate(example.features, located);
             outcomes.push(learn_located(*rule, weights, self.tasks, example, located));
+        }
+    }
+
+    fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
+        match &mut self.weights {
+            Weights::Auto(auto) => {
+                outcomes.clear();
+                auto.learn_round(&mut self.tasks, round, outcomes);
+            }
+            _ => learn_one_by_one(self, round, outcomes),
         }
     }
 }
@@ -206,6 +238,8 @@ impl Inspect for Perceptron {
         match &self.weights {
             Weights::Uniform { rule, .. } => rule.relation(to, from, self.tasks),
             Weights::Blocks { blocks, .. } => blocks.relation(to, from),
+            // R of the mean: every strength's, by how much it is trusted.
+            Weights::Auto(auto) => auto.mean_scales(self.tasks).relation(to, from),
         }
     }
 
@@ -219,6 +253,14 @@ impl Inspect for Perceptron {
                 Some(place) => rows[place.block].weights(place.column),
                 None => outside.weights(task, Dots { own: 1.0, shared: 0.0 }),
             },
+            Weights::Auto(auto) => auto.weights(self.tasks, task),
+        }
+    }
+
+    fn strengths(&self) -> Option<Vec<(f64, f64)>> {
+        match &self.weights {
+            Weights::Auto(auto) => Some(auto.strengths(self.tasks)),
+            _ => None,
         }
     }
 
@@ -228,6 +270,7 @@ impl Inspect for Perceptron {
             Weights::Blocks { rows, outside, .. } => {
                 rows.iter().map(TaskRows::heap_bytes).sum::<usize>() + outside.heap_bytes()
             }
+            Weights::Auto(auto) => auto.heap_bytes(),
         }
     }
 }
@@ -239,6 +282,8 @@ pub(crate) struct PerceptronState {
     uniform: Option<SharedOwnState>,
     blocks: Option<Vec<TaskRowsState>>,
     outside: Option<SharedOwnState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    auto: Option<AutoState>,
 }
 
 impl Algorithm for Perceptron {
@@ -246,6 +291,11 @@ impl Algorithm for Perceptron {
     type State = PerceptronState;
 
     fn build(config: &PerceptronConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
+        let located = Default::default();
+        if config.interaction.is_auto() {
+            let weights = Weights::Auto(Box::new(Auto::new()));
+            return Ok(Self { tasks: tasks.count(), weights, located });
+        }
         let interaction = config.interaction.build(tasks).map_err(|error| error.within("interaction"))?;
         let weights = match interaction {
             Interaction::Uniform(rule) => Weights::Uniform { rule, weights: SharedOwn::new(parts(rule)) },
@@ -255,31 +305,42 @@ impl Algorithm for Perceptron {
                 blocks,
             },
         };
-        Ok(Self { tasks: tasks.count(), weights, located: Default::default() })
+        Ok(Self { tasks: tasks.count(), weights, located })
     }
 
     fn state(&self) -> PerceptronState {
         let tasks = self.tasks as u64;
+        let nothing = PerceptronState { tasks, uniform: None, blocks: None, outside: None, auto: None };
         match &self.weights {
-            Weights::Uniform { weights, .. } => {
-                PerceptronState { tasks, uniform: Some(weights.state()), blocks: None, outside: None }
-            }
+            Weights::Uniform { weights, .. } => PerceptronState { uniform: Some(weights.state()), ..nothing },
             Weights::Blocks { rows, outside, .. } => PerceptronState {
-                tasks,
-                uniform: None,
                 blocks: Some(rows.iter().map(TaskRows::state).collect()),
                 outside: Some(outside.state()),
+                ..nothing
             },
+            Weights::Auto(auto) => PerceptronState { auto: Some(auto.state()), ..nothing },
         }
     }
 
     fn restore(&mut self, state: PerceptronState) -> Result<(), StateError> {
         let tasks = restored_tasks(state.tasks, self.tasks)?;
-        match (&mut self.weights, state.uniform, state.blocks, state.outside) {
-            (Weights::Uniform { rule, weights }, Some(saved), None, None) => {
+        match (&mut self.weights, state) {
+            (
+                Weights::Uniform { rule, weights },
+                PerceptronState { uniform: Some(saved), blocks: None, outside: None, auto: None, .. },
+            ) => {
                 *weights = SharedOwn::restore(parts(*rule), tasks, saved)?;
             }
-            (Weights::Blocks { rows, outside, blocks }, None, Some(saved), Some(saved_outside)) => {
+            (
+                Weights::Blocks { rows, outside, blocks },
+                PerceptronState {
+                    uniform: None,
+                    blocks: Some(saved),
+                    outside: Some(saved_outside),
+                    auto: None,
+                    ..
+                },
+            ) => {
                 if saved.len() != rows.len() {
                     return Err(StateError::new("the graph or matrix has another number of blocks"));
                 }
@@ -288,6 +349,10 @@ impl Algorithm for Perceptron {
                 }
                 *outside = SharedOwn::restore(OUTSIDE, tasks, saved_outside)?;
             }
+            (
+                Weights::Auto(auto),
+                PerceptronState { uniform: None, blocks: None, outside: None, auto: Some(saved), .. },
+            ) => auto.restore(tasks, saved)?,
             _ => {
                 return Err(StateError::new("the weights are not of the kind that the interaction keeps"));
             }

@@ -9,16 +9,8 @@
 use super::comparator::{Comparator, dot};
 use super::transcript::Transcript;
 use super::{Formula, Parts, Scope};
+use crate::algorithms::LossNorm;
 use crate::linalg::Symmetric;
-
-/// How the losses of a round become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum LossNorm {
-    L1,
-    L2,
-    Linf,
-}
 
 /// Parameters of the shared loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,35 +20,10 @@ pub(super) struct SharedLoss {
     pub(super) norm: LossNorm,
 }
 
-impl LossNorm {
-    pub(super) fn of(self, losses: impl Iterator<Item = f64>) -> f64 {
-        match self {
-            Self::L1 => losses.sum(),
-            Self::L2 => losses.map(|loss| loss * loss).sum::<f64>().sqrt(),
-            Self::Linf => losses.fold(0.0, f64::max),
-        }
-    }
-}
-
 impl SharedLoss {
     /// The tau of the dual norm at most c that makes tau'loss largest.
     fn tau(self, losses: &[f64]) -> Vec<f64> {
-        match self.norm {
-            LossNorm::L1 => losses.iter().map(|loss| if *loss > 0.0 { self.c } else { 0.0 }).collect(),
-            LossNorm::L2 => {
-                let length = self.norm.of(losses.iter().copied());
-                losses.iter().map(|loss| if length > 0.0 { self.c * loss / length } else { 0.0 }).collect()
-            }
-            LossNorm::Linf => {
-                let mut tau = vec![0.0; losses.len()];
-                // The lowest task on ties.
-                let largest = losses.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
-                if let Some((at, _)) = largest.filter(|(_, loss)| **loss > 0.0) {
-                    tau[at] = self.c;
-                }
-                tau
-            }
-        }
+        self.norm.shares(losses, self.c)
     }
 }
 
@@ -163,7 +130,7 @@ mod tests {
             let tau = shared(norm).tau(&losses);
             assert_eq!(tau, expected);
             let product: f64 = tau.iter().zip(losses).map(|(tau, loss)| tau * loss).sum();
-            assert!((product - 2.0 * norm.of(losses.into_iter())).abs() < 1e-12);
+            assert!((product - 2.0 * norm.of(&losses)).abs() < 1e-12);
             assert_eq!(shared(norm).tau(&[0.0, 0.0]), [0.0, 0.0]);
         }
     }

@@ -6,12 +6,12 @@ use super::comparator::Comparator;
 use super::geometry::Geometry;
 use super::hindsight::{best_length, directions};
 use super::perceptron::{self, BestCoupling, Rate, Told, best_coupling};
-use super::schatten::{self, LossNorm, SharedLoss};
+use super::schatten::{self, SharedLoss};
 use super::transcript::Transcript;
 use super::{BoundError, Certificate, Counted, Detail, Parts, Scope, p_norm, second_order};
-use crate::algorithms::LearnerConfig;
+use crate::algorithms::{LearnerConfig, LossNorm};
 use crate::choice::NoParameters;
-use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig};
+use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig, Strength};
 use crate::kernel::KernelConfig;
 use crate::tasks::Tasks;
 
@@ -153,7 +153,7 @@ impl Theorems {
             }
             "schatten-perceptron" => vec![Claim::Theorem9 { p: parameters.half_exponent(2)? }],
             "shared-loss-perceptron" => vec![Claim::Remark12(shared_loss(&parameters)?)],
-            _ => perceptron_claims(&interaction),
+            _ => perceptron_claims(&interaction)?,
         };
         let coupled = matches!(
             interaction,
@@ -286,7 +286,8 @@ impl Theorems {
         let (counted, found) = match claim {
             Claim::Remark12(SharedLoss { norm, .. }) => {
                 let rounds = transcript.rounds();
-                let losses = rounds.map(|(round, _)| norm.of(round.map(|at| transcript.hinge(at))));
+                let losses = rounds
+                    .map(|(round, _)| norm.of(&round.map(|at| transcript.hinge(at)).collect::<Vec<_>>()));
                 (Counted::SharedLoss, losses.sum())
             }
             _ => (Counted::Mistakes, transcript.mistakes() as f64),
@@ -312,15 +313,24 @@ fn independent() -> InteractionConfig {
     InteractionConfig::Independent(NoParameters::default())
 }
 
-fn perceptron_claims(interaction: &InteractionConfig) -> Vec<Claim> {
+fn perceptron_claims(interaction: &InteractionConfig) -> Result<Vec<Claim>, BoundError> {
     let mut told = vec![Told::Theorem1(Rate::Largest), Told::Theorem1(Rate::Mean)];
     match interaction {
         InteractionConfig::Pairwise(_) => told.push(Told::Corollary3),
-        InteractionConfig::Coupled(CoupledConfig { b }) => told.push(Told::Corollary4 { b: *b }),
+        InteractionConfig::Coupled(CoupledConfig { b: Strength::Fixed(b) }) => {
+            told.push(Told::Corollary4 { b: *b });
+        }
+        InteractionConfig::Coupled(CoupledConfig { b: Strength::Auto }) => {
+            return Err(BoundError::Parameter {
+                name: "interaction.coupled.b",
+                found: "auto".to_owned(),
+                expected: "the theorems are for one strength of sharing, a number",
+            });
+        }
         InteractionConfig::Graph(_) => told.push(Told::Corollary5),
         _ => {}
     }
-    told.into_iter().map(Claim::Perceptron).collect()
+    Ok(told.into_iter().map(Claim::Perceptron).collect())
 }
 
 fn p_norm_claims(
@@ -377,7 +387,7 @@ fn loss(claim: Claim, transcript: &Transcript, margins: &[f64], s: f64, scope: S
     match claim {
         // The shared loss counts in every round, mistaken or not.
         Claim::Remark12(SharedLoss { norm, .. }) => {
-            transcript.rounds().map(|(round, _)| norm.of(round.map(hinge))).sum()
+            transcript.rounds().map(|(round, _)| norm.of(&round.map(hinge).collect::<Vec<_>>())).sum()
         }
         _ => {
             let counted = |at: &usize| scope == Scope::Everything || transcript.is_mistake(*at);

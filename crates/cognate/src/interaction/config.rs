@@ -42,15 +42,83 @@ impl Default for InteractionConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoupledConfig {
-    /// Strength of sharing, at least 0: 0 shares nothing, K is `pairwise`, a large one approaches `pooled`
-    #[schemars(range(min = 0.0))]
-    pub b: f64,
+    /// Strength of sharing: 0 shares nothing, K is `pairwise`, large ones approach `pooled`; "auto" finds it (`perceptron`)
+    pub b: Strength,
 }
 
 impl Default for CoupledConfig {
     /// b = 1: a task's own mistakes and everybody's count alike.
     fn default() -> Self {
-        Self { b: 1.0 }
+        Self { b: Strength::Fixed(1.0) }
+    }
+}
+
+/// How strongly tasks are coupled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Strength {
+    /// This b.
+    Fixed(f64),
+    /// The learner finds out; written "auto".
+    Auto,
+}
+
+const AUTO: &str = "auto";
+
+impl JsonSchema for Strength {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Strength".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "anyOf": [{"type": "number", "minimum": 0.0}, {"type": "string", "const": AUTO}],
+        })
+    }
+}
+
+impl Serialize for Strength {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fixed(b) => serializer.serialize_f64(*b),
+            Self::Auto => serializer.serialize_str(AUTO),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Strength {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StrengthVisitor;
+        impl Visitor<'_> for StrengthVisitor {
+            type Value = Strength;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a number or \"auto\"")
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, b: f64) -> Result<Strength, E> {
+                Ok(Strength::Fixed(b))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, b: u64) -> Result<Strength, E> {
+                Ok(Strength::Fixed(b as f64))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, b: i64) -> Result<Strength, E> {
+                Ok(Strength::Fixed(b as f64))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Strength, E> {
+                match name {
+                    AUTO => Ok(Strength::Auto),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(name), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(StrengthVisitor)
     }
 }
 
@@ -229,12 +297,29 @@ impl<'de> Deserialize<'de> for TaskName {
 }
 
 impl InteractionConfig {
-    /// Everything wrong with the parameters themselves.
+    /// Whether the learner has to find out how strongly tasks are coupled.
+    pub(crate) fn is_auto(&self) -> bool {
+        matches!(self, Self::Coupled(CoupledConfig { b: Strength::Auto }))
+    }
+
+    /// Everything wrong with the parameters themselves, for a learner that takes R as it is given.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
+        if self.is_auto() {
+            let message = "must be a number of at least 0; only `perceptron` can find b itself (\"auto\")";
+            return vec![ConfigProblem::new("coupled.b", message)];
+        }
+        self.validate_tunable()
+    }
+
+    /// The same for a learner that can find the strength itself.
+    pub(crate) fn validate_tunable(&self) -> Vec<ConfigProblem> {
         match self {
             Self::Independent(_) | Self::Pooled(_) | Self::Pairwise(_) => Vec::new(),
-            Self::Coupled(CoupledConfig { b }) if b.is_finite() && *b >= 0.0 => Vec::new(),
-            Self::Coupled(CoupledConfig { b }) => {
+            Self::Coupled(CoupledConfig { b: Strength::Auto }) => Vec::new(),
+            Self::Coupled(CoupledConfig { b: Strength::Fixed(b) }) if b.is_finite() && *b >= 0.0 => {
+                Vec::new()
+            }
+            Self::Coupled(CoupledConfig { b: Strength::Fixed(b) }) => {
                 vec![ConfigProblem::new(
                     "coupled.b",
                     format!("must be a finite number of at least 0, got {b}"),

@@ -7,7 +7,7 @@
 mod config;
 mod files;
 
-pub use config::{CoupledConfig, Edge, Edges, GraphConfig, InteractionConfig, MatrixConfig};
+pub use config::{CoupledConfig, Edge, Edges, GraphConfig, InteractionConfig, MatrixConfig, Strength};
 pub use files::InteractionFileError;
 
 use crate::error::{ConfigError, ConfigProblem};
@@ -80,8 +80,14 @@ impl Uniform {
 impl Uniform {
     /// R[to, from] among `tasks` tasks.
     pub(crate) fn relation(self, to: TaskId, from: TaskId, tasks: usize) -> f64 {
-        let scales = self.scales(tasks);
-        if to == from { scales.own + scales.shared } else { scales.shared }
+        self.scales(tasks).relation(to, from)
+    }
+}
+
+impl Scales {
+    /// R\[to, from\].
+    pub(crate) fn relation(self, to: TaskId, from: TaskId) -> f64 {
+        if to == from { self.own + self.shared } else { self.shared }
     }
 }
 
@@ -137,14 +143,19 @@ impl Blocks {
 const LARGEST_BLOCK: usize = 10_000;
 
 impl InteractionConfig {
-    /// Builds R for tasks that [`Self::declare`] has named.
+    /// Builds R for tasks that [`Self::declare`] has named; a strength that the learner tunes has none.
     pub(crate) fn build(&self, tasks: &Tasks) -> Result<Interaction, ConfigError> {
         ConfigError::check(self.validate())?;
         Ok(match self {
             Self::Independent(_) => Interaction::Uniform(Uniform::Independent),
             Self::Pooled(_) => Interaction::Uniform(Uniform::Pooled),
             Self::Pairwise(_) => Interaction::Uniform(Uniform::Pairwise),
-            Self::Coupled(CoupledConfig { b }) => Interaction::Uniform(Uniform::Coupled { b: *b }),
+            Self::Coupled(CoupledConfig { b: Strength::Fixed(b) }) => {
+                Interaction::Uniform(Uniform::Coupled { b: *b })
+            }
+            Self::Coupled(CoupledConfig { b: Strength::Auto }) => {
+                unreachable!("`validate` refuses what has no R")
+            }
             Self::Graph(graph) => match graph.edges.as_ref() {
                 // I + L of the complete graph is (4).
                 Some(Edges::Complete) => Interaction::Uniform(Uniform::Pairwise),
@@ -308,5 +319,18 @@ mod tests {
         let relation = |to, from| blocks.relation(TaskId(to), TaskId(from));
         assert!((relation(0, 2) - 0.4).abs() < 1e-12 && (relation(1, 1) - 0.6).abs() < 1e-12);
         assert_eq!((relation(0, 1), relation(4, 4), relation(4, 0), relation(9, 9)), (0.0, 1.0, 0.0, 1.0));
+    }
+
+    #[test]
+    fn a_strength_to_be_found_is_for_learners_that_can() {
+        let auto: InteractionConfig = serde_json::from_str(r#"{"coupled": {"b": "auto"}}"#).unwrap();
+        assert_eq!(serde_json::to_string(&auto).unwrap(), r#"{"coupled":{"b":"auto"}}"#);
+        assert!(auto.validate_tunable().is_empty());
+        let refused =
+            "coupled.b: must be a number of at least 0; only `perceptron` can find b itself (\"auto\")";
+        assert_eq!(ConfigError::check(auto.validate()).unwrap_err().to_string(), refused);
+        assert_eq!(auto.build(&Tasks::open()).unwrap_err().to_string(), refused);
+        let wrong = serde_json::from_str::<InteractionConfig>(r#"{"coupled": {"b": "much"}}"#).unwrap_err();
+        assert!(wrong.to_string().contains("expected a number or \"auto\""), "{wrong}");
     }
 }

@@ -1,7 +1,7 @@
 //! Where weights and matrices are kept.
 //!
 //! `index_map` is the table under everything: small numbers to values, dense where it pays. `shared_own` keeps
-//! one shared vector and one a task; `task_rows` keeps a row of K weights a feature; `p_norm_rows` keeps both and the
+//! one shared vector and one a task, `side_by_side` the same for several learners at once; `task_rows` keeps a row of K weights a feature; `p_norm_rows` keeps both and the
 //! gradient of a squared p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products;
 //! `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate; `growing_factor` is the
 //! factor of a matrix that grows.
@@ -12,6 +12,7 @@ pub(crate) mod index_map;
 pub(crate) mod p_norm_rows;
 pub(crate) mod prefetch;
 pub(crate) mod shared_own;
+pub(crate) mod side_by_side;
 pub(crate) mod symmetric;
 pub(crate) mod task_rows;
 pub(crate) mod total_tree;
@@ -21,6 +22,7 @@ pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
 pub(crate) use shared_own::{SharedOwn, SharedOwnState};
+pub(crate) use side_by_side::SideBySide;
 pub use symmetric::{Symmetric, SymmetricError};
 pub(crate) use task_rows::{TaskRows, TaskRowsState};
 

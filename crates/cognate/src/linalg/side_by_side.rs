@@ -1,0 +1,310 @@
+//! Several learners side by side: for each of a few members a shared weight vector and one own vector a task.
+//!
+//! The members see the same examples and differ in their weights. A feature is looked up once for all of them, and
+//! what they hold for it lies in one row, so a member more costs arithmetic, not memory accesses. Touched weights
+//! only: a row appears when the first member needs it.
+
+use serde::{Deserialize, Serialize};
+
+use super::IndexMap;
+use super::check_finite;
+use super::index_map::NOWHERE;
+use super::prefetch::prefetch;
+use crate::block::Block;
+use crate::error::StateError;
+use crate::example::{SparseView, TaskId};
+
+/// Learners kept side by side.
+pub(crate) const MEMBERS: usize = 5;
+
+/// A number a member.
+pub(crate) type Lanes = [f64; MEMBERS];
+
+#[derive(Debug, Clone)]
+pub(crate) struct SideBySide {
+    /// Feature to slot, from 1; a feature never touched reads as slot 0.
+    slots: IndexMap<u32>,
+    /// Slot to feature.
+    features: Vec<u32>,
+    /// Shared weights of each slot; those of slot 0 are 0 for ever.
+    shared: Vec<Lanes>,
+    /// Slot to row, a table a task; 0 where there is none.
+    own: Vec<IndexMap<u32>>,
+    /// Own weights of all tasks; those of row 0 are 0 for ever.
+    rows: Vec<Lanes>,
+}
+
+/// An example's features as they were found: filled by [`SideBySide::locate`], used by the others.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// Where the features were when there were so many slots.
+    slots: Vec<u32>,
+    known_slots: usize,
+    /// Where to look for the rows in the task's table, as long as that has not moved.
+    places: Vec<u32>,
+    moved: Option<u32>,
+    /// Rows of the task's own weights.
+    rows: Vec<u32>,
+    /// Slots that the task has no row for yet.
+    fresh: Vec<u32>,
+}
+
+/// Inner products of one example with both parts of every member.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LaneDots {
+    pub(crate) shared: Lanes,
+    pub(crate) own: Lanes,
+}
+
+impl Found {
+    /// Asks for the entries of the task's table to be there soon.
+    #[inline]
+    fn begin(&mut self, own: Option<&IndexMap<u32>>) {
+        self.places.clear();
+        self.moved = own.map(IndexMap::moved);
+        if let Some(own) = own {
+            self.places.extend(self.slots.iter().map(|slot| own.begin(*slot)));
+        }
+    }
+}
+
+impl SideBySide {
+    pub(crate) fn new() -> Self {
+        Self {
+            slots: IndexMap::default(),
+            features: vec![u32::MAX],
+            shared: vec![Lanes::default()],
+            own: Vec::new(),
+            rows: vec![Lanes::default()],
+        }
+    }
+
+    /// Asks for the task's table, which says where its rows are.
+    pub(crate) fn prefetch_task(&self, task: TaskId) {
+        prefetch(&self.own, task.index());
+    }
+
+    /// Finds the slots of an example's features, and asks for what hangs on them to be there soon.
+    pub(crate) fn locate(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
+        found.known_slots = self.features.len();
+        found.slots.clear();
+        found.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
+        found.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize));
+        found.begin(self.own.get(task.index()));
+    }
+
+    /// Looks again for features that had no slot when the example was located; others may have come since.
+    pub(crate) fn relocate(&self, x: SparseView<'_>, found: &mut Found) {
+        if found.known_slots == self.features.len() {
+            return;
+        }
+        found.known_slots = self.features.len();
+        for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
+            if *slot == NOWHERE {
+                *slot = self.slots.get(*feature);
+            }
+        }
+        found.moved = None;
+    }
+
+    /// Finds the rows of a located example, and asks for them; they hold until the task learns.
+    pub(crate) fn find_rows(&self, task: TaskId, found: &mut Found) {
+        found.rows.clear();
+        let Some(own) = self.own.get(task.index()) else {
+            found.rows.resize(found.slots.len(), NOWHERE);
+            return;
+        };
+        if found.moved != Some(own.moved()) {
+            found.begin(Some(own));
+        }
+        own.places(&found.slots, &mut found.places);
+        // The places are those of the keys now, no longer where to look for them.
+        found.moved = None;
+        found.rows.extend(found.places.iter().map(|place| own.at(*place)));
+        found.rows.iter().for_each(|row| prefetch(&self.rows, *row as usize));
+    }
+
+    /// Inner products of an example whose rows have been found.
+    pub(crate) fn dots(&self, x: SparseView<'_>, found: &Found) -> LaneDots {
+        debug_assert!(found.slots.len() == x.len() && found.rows.len() == x.len(), "found for this example");
+        let mut dots = LaneDots::default();
+        for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
+            let (shared, own) = (&self.shared[*slot as usize], &self.rows[*row as usize]);
+            for member in 0..MEMBERS {
+                dots.shared[member] += shared[member] * value;
+                dots.own[member] += own[member] * value;
+            }
+        }
+        dots
+    }
+
+    /// The same for an example that has not been located; leaves it found.
+    pub(crate) fn dots_of(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) -> LaneDots {
+        self.locate(task, x, found);
+        self.find_rows(task, found);
+        self.dots(x, found)
+    }
+
+    /// Adds `steps[member] * x` to both parts of every member; right after [`Self::dots`] of the same example.
+    pub(crate) fn add(&mut self, task: TaskId, x: SparseView<'_>, steps: Lanes, found: &mut Found) {
+        for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
+            if *slot == NOWHERE {
+                *slot = self.features.len() as u32;
+                *self.slots.entry(*feature) = *slot;
+                self.features.push(*feature);
+            }
+        }
+        grow(&mut self.shared, self.features.len());
+        self.add_rows(task, found);
+        for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
+            let (shared, own) = (&mut self.shared[*slot as usize], &mut self.rows[*row as usize]);
+            for member in 0..MEMBERS {
+                shared[member] += steps[member] * value;
+                own[member] += steps[member] * value;
+            }
+        }
+    }
+
+    /// Makes rows for the slots that the task has none for.
+    fn add_rows(&mut self, task: TaskId, found: &mut Found) {
+        if self.own.len() <= task.index() {
+            self.own.resize_with(task.index() + 1, IndexMap::default);
+        }
+        let own = &mut self.own[task.index()];
+        let missing = |(slot, row): (&u32, &u32)| (*row == NOWHERE).then_some(*slot);
+        found.fresh.clear();
+        found.fresh.extend(found.slots.iter().zip(&found.rows).filter_map(missing));
+        own.reserve(&found.fresh);
+        let mut next = self.rows.len();
+        for (slot, row) in found.slots.iter().zip(&mut found.rows) {
+            if *row == NOWHERE {
+                *row = next as u32;
+                *own.new_entry(*slot) = *row;
+                next += 1;
+            }
+        }
+        grow(&mut self.rows, next);
+    }
+
+    /// Non-zero weights of a task by feature: over the members, `own * own weight + shared * shared weight`.
+    pub(crate) fn weights(&self, task: TaskId, scales: LaneDots) -> Vec<(u32, f64)> {
+        let own = self.own.get(task.index());
+        let mut weights: Vec<(u32, f64)> = Vec::new();
+        for slot in 1..self.features.len() {
+            let row = &self.rows[own.map_or(NOWHERE, |own| own.get(slot as u32)) as usize];
+            let shared = &self.shared[slot];
+            let parts = (0..MEMBERS).map(|at| scales.own[at] * row[at] + scales.shared[at] * shared[at]);
+            let weight: f64 = parts.sum();
+            if weight != 0.0 {
+                weights.push((self.features[slot], weight));
+            }
+        }
+        weights.sort_unstable_by_key(|pair| pair.0);
+        weights
+    }
+
+    /// Bytes held.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.slots.heap_bytes()
+            + self.features.capacity() * size_of::<u32>()
+            + (self.shared.capacity() + self.rows.capacity()) * size_of::<Lanes>()
+            + self.own.capacity() * size_of::<IndexMap<u32>>()
+            + self.own.iter().map(IndexMap::heap_bytes).sum::<usize>()
+    }
+
+    /// The saved form: equal states give equal bytes, however they were reached.
+    pub(crate) fn state(&self) -> SideBySideState {
+        let (mut ends, mut slots, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        for table in &self.own {
+            for (slot, row) in table.sorted() {
+                let row = &self.rows[row as usize];
+                if row.iter().any(|weight| *weight != 0.0) {
+                    slots.push(slot);
+                    own.extend_from_slice(row);
+                }
+            }
+            ends.push(slots.len() as u64);
+        }
+        // Tasks that hold nothing need no entry when no other comes after them.
+        while ends.last().is_some_and(|end| *end == ends.len().checked_sub(2).map_or(0, |at| ends[at])) {
+            ends.pop();
+        }
+        SideBySideState {
+            features: Block(self.features[1..].to_vec()),
+            shared: Block(self.shared[1..].concat()),
+            own_ends: Block(ends),
+            own_slots: Block(slots),
+            own: Block(own),
+        }
+    }
+
+    /// Takes a saved form, checking everything that later code trusts.
+    pub(crate) fn restore(tasks: usize, state: SideBySideState) -> Result<Self, StateError> {
+        let mut weights = Self::new();
+        for feature in state.features.0 {
+            if feature == u32::MAX || weights.slots.get(feature) != NOWHERE {
+                return Err(StateError::new("a feature is listed twice or out of range"));
+            }
+            *weights.slots.entry(feature) = weights.features.len() as u32;
+            weights.features.push(feature);
+        }
+        let slots = weights.features.len();
+        check_finite(&state.shared.0)?;
+        check_finite(&state.own.0)?;
+        weights.shared.extend(lanes(&state.shared.0, slots - 1)?);
+        weights.rows.extend(lanes(&state.own.0, state.own_slots.0.len())?);
+        let (keys, ends) = (state.own_slots.0, state.own_ends.0);
+        if ends.len() > tasks || ends.last().copied().unwrap_or(0) != keys.len() as u64 {
+            return Err(StateError::new("own vectors and their ends disagree"));
+        }
+        let mut start = 0;
+        for end in ends {
+            let range = usize::try_from(end).ok().filter(|end| *end >= start && *end <= keys.len());
+            let end = range.ok_or_else(|| StateError::new("own vectors and their ends disagree"))?;
+            let keys = &keys[start..end];
+            if keys.windows(2).any(|pair| pair[0] >= pair[1])
+                || keys.first() == Some(&NOWHERE)
+                || keys.last().is_some_and(|slot| *slot as usize >= slots)
+            {
+                return Err(StateError::new("an own vector's slots are not increasing and in range"));
+            }
+            let mut table = IndexMap::default();
+            for (at, slot) in keys.iter().enumerate() {
+                *table.entry(*slot) = (start + at) as u32 + 1;
+            }
+            weights.own.push(table);
+            start = end;
+        }
+        Ok(weights)
+    }
+}
+
+/// Lengthens by zeros, with little room to spare: these are the largest arrays that a learner has.
+fn grow(rows: &mut Vec<Lanes>, length: usize) {
+    if length > rows.capacity() {
+        rows.reserve_exact((length - rows.len()).max(rows.len() / 4));
+    }
+    rows.resize(length, Lanes::default());
+}
+
+/// Numbers cut into so many rows.
+fn lanes(numbers: &[f64], rows: usize) -> Result<impl Iterator<Item = Lanes>, StateError> {
+    let (cut, rest) = numbers.as_chunks::<MEMBERS>();
+    if cut.len() != rows || !rest.is_empty() {
+        return Err(StateError::new("a row does not have one weight a member"));
+    }
+    Ok(cut.iter().copied())
+}
+
+/// Saved form of [`SideBySide`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SideBySideState {
+    /// Features in order of slot, from 1.
+    features: Block<u32>,
+    /// Shared weights of each slot, a row of members after the other.
+    shared: Block<f64>,
+    /// Where each task's rows end in the next two.
+    own_ends: Block<u64>,
+    own_slots: Block<u32>,
+    own: Block<f64>,
+}
