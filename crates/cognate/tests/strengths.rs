@@ -149,6 +149,7 @@ fn error(stream: &Memory, b: &Value) -> f64 {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test says when it could not look")]
 fn within_three_percent_of_the_best_strength_on_real_data() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     if !data.exists() {

@@ -314,8 +314,10 @@ impl InteractionConfig {
     /// The same for a learner that can find the strength itself.
     pub(crate) fn validate_tunable(&self) -> Vec<ConfigProblem> {
         match self {
-            Self::Independent(_) | Self::Pooled(_) | Self::Pairwise(_) => Vec::new(),
-            Self::Coupled(CoupledConfig { b: Strength::Auto }) => Vec::new(),
+            Self::Independent(_)
+            | Self::Pooled(_)
+            | Self::Pairwise(_)
+            | Self::Coupled(CoupledConfig { b: Strength::Auto }) => Vec::new(),
             Self::Coupled(CoupledConfig { b: Strength::Fixed(b) }) if b.is_finite() && *b >= 0.0 => {
                 Vec::new()
             }
