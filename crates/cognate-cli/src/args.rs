@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Show how the tasks of a model influence each other
     Relations(RelationsArgs),
+    /// Set the mistakes of a model beside those that the theorems allow
+    Bound(BoundArgs),
     /// List the learners, or explain one
     Algorithms(AlgorithmsArgs),
     /// A tour: make a stream of related tasks, learn it several ways, write report.html
@@ -202,6 +204,34 @@ pub(crate) struct RelationsArgs {
     /// Only these tasks, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+}
+
+/// `cognate bound`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The stream is run again, with the order and passes that the model was learnt with, and is held in memory.
+
+Each theorem compares the learner with fixed vectors u_1, …, u_K: those of --comparator, or good ones found in \
+hindsight on the same stream. L is their hinge loss on the mistaken rounds, D what they cost beside it. \
+\"In advance\" is the bound with everything taken over all rounds, mistaken or not.
+
+Exit code 1 when a bound is violated.")]
+pub(crate) struct BoundArgs {
+    /// The files that the model was learnt from, in the same order
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// The model
+    #[arg(long, value_name = "M")]
+    pub(crate) model: PathBuf,
+    /// Vectors to compare with, CSV as `cognate inspect --weights` prints it: task, feature, value
+    #[arg(long, value_name = "FILE")]
+    pub(crate) comparator: Option<PathBuf>,
+    /// Certificates as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// How the stream was read
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
 }
 
 /// `cognate algorithms`.

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Predict(predict) => commands::predict::run(&predict),
         Command::Inspect(inspect) => commands::inspect::run(&inspect),
         Command::Relations(relations) => commands::relations::run(&relations, quiet),
+        Command::Bound(bound) => commands::bound::run(&bound),
         Command::Algorithms(algorithms) => commands::algorithms::run(&algorithms),
         Command::Demo(demo) => commands::demo::run(&demo, quiet),
         Command::Parse(parse) => commands::parse::run(&parse),

@@ -19,6 +19,20 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
+/// Done, but what was to be checked does not hold.
+#[derive(Debug)]
+pub(crate) struct CheckFailed(pub(crate) String);
+
+impl fmt::Display for CheckFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CheckFailed {}
+
+/// Done, but the check failed.
+const FAILED: u8 = 1;
 /// Bad usage, config or data.
 const BAD: u8 = 2;
 /// What shells give for a program ended by Ctrl-C.
@@ -36,7 +50,7 @@ pub(crate) fn exit_code(done: anyhow::Result<()>) -> ExitCode {
         return ExitCode::from(INTERRUPTED);
     }
     report(&error);
-    ExitCode::from(BAD)
+    ExitCode::from(if error.is::<CheckFailed>() { FAILED } else { BAD })
 }
 
 /// Whether whoever read our output has gone: that is their right.
@@ -165,6 +179,13 @@ pub(crate) fn shown_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_check_is_not_bad_input() {
+        let code = |error: anyhow::Error| format!("{:?}", exit_code(Err(error)));
+        assert_eq!(code(CheckFailed("violated".to_owned()).into()), format!("{:?}", ExitCode::from(FAILED)));
+        assert_eq!(code(anyhow::anyhow!("no such file")), format!("{:?}", ExitCode::from(BAD)));
+    }
 
     #[test]
     fn numbers_and_names_read_well() {

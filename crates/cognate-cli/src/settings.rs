@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use cognate::stream::StreamConfig;
 use cognate::{LearnerConfig, REGISTRY, RunConfig, nearest_names};
 use serde_json::{Map, Value, json};
 
-use crate::args::LearnArgs;
+use crate::args::{LearnArgs, StreamArgs};
 
 /// Parameters that name one of several choices: another choice replaces, the same one is added to.
-const CHOICES: [&str; 2] = ["learner", "interaction"];
+const CHOICES: [&str; 3] = ["learner", "interaction", "kernel"];
 
 /// The config of a run, and the tree it was made from.
 pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunConfig> {
@@ -92,9 +93,19 @@ fn anchor_files(tree: &mut Value, folder: &Path) {
     }
 }
 
-/// The flags that are parameters, as a tree.
-fn flags(args: &LearnArgs) -> Value {
-    let stream = &args.stream;
+/// The stream of a base tree with the flags laid upon it.
+pub(crate) fn stream_config(args: &StreamArgs, base: Value) -> anyhow::Result<StreamConfig> {
+    let flags = json!({ "stream": stream_flags(args) });
+    check_flags(&flags)?;
+    let mut tree = base;
+    merge(&mut tree, flags, "");
+    let config: RunConfig = serde_json::from_value(tree)?;
+    config.validate()?;
+    Ok(config.stream)
+}
+
+/// The flags of a stream, as a tree.
+fn stream_flags(stream: &StreamArgs) -> Map<String, Value> {
     let mut tree = Map::new();
     let mut put = |key: &str, value: Option<Value>| value.map(|value| tree.insert(key.to_owned(), value));
     put("format", stream.format.as_ref().map(|format| json!(format)));
@@ -105,7 +116,12 @@ fn flags(args: &LearnArgs) -> Value {
     put("seed", stream.seed.map(|seed| json!(seed)));
     put("passes", stream.passes.map(|passes| json!(passes)));
     put("simultaneous", stream.simultaneous.then_some(json!(true)));
-    let mut all = json!({ "stream": tree });
+    tree
+}
+
+/// The flags that are parameters, as a tree.
+fn flags(args: &LearnArgs) -> Value {
+    let mut all = json!({ "stream": stream_flags(&args.stream) });
     if let Some(tasks) = &args.tasks {
         all["tasks"] = match tasks.parse::<u32>() {
             Ok(count) => json!(count),

@@ -6,6 +6,7 @@
 //! Data flow through the modules in this order: a [`stream`] gives [`example`]s of named [`tasks`]; a [`learner`]
 //! from the registry in [`algorithms`], chosen by a [`config`] and shaped by an [`interaction`], predicts and
 //! learns; [`run`] is the loop that counts into [`metrics`]; a [`model`] is what is kept, as [`snapshot`] files.
+//! [`bounds`] sets the mistakes of a run beside those that the theorems allow.
 //!
 //! ```
 //! use cognate::{Example, LearnerConfig, SparseView, Tasks};
@@ -42,6 +43,7 @@ pub mod config;
 pub mod model;
 pub mod snapshot;
 
+pub mod bounds;
 pub mod checks;
 
 pub mod error;

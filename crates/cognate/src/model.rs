@@ -51,6 +51,24 @@ impl Model {
         Ok(Self { config, tasks, learner, metrics: Metrics::default(), rounds: 0 })
     }
 
+    /// A model of the same config that has learnt nothing, to run a stream again.
+    ///
+    /// Declared tasks keep their numbers; tasks that were met on the way are met anew.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; not for a config that has made a model before.
+    pub fn unlearnt(&self) -> Result<Self, ConfigError> {
+        let mut tasks = self.tasks.clone();
+        if tasks.limit().is_none() {
+            tasks = Tasks::open();
+            if let Some(interaction) = self.config.learner.interaction() {
+                interaction.declare(&mut tasks)?;
+            }
+        }
+        let learner = self.config.learner.build_for(&tasks, self.config.features)?;
+        Ok(Self { config: self.config.clone(), tasks, learner, metrics: Metrics::default(), rounds: 0 })
+    }
+
     /// What the model remembers of its config.
     pub fn config(&self) -> &ModelConfig {
         &self.config

@@ -53,8 +53,8 @@ static COUNTING: Counting = Counting;
 const ALLOWED: usize = 60;
 
 /// Allocations of the last of several passes over a text, and the updates it made.
-fn allocations_of_a_late_pass(interaction: &Value, text: &str) -> (usize, u64) {
-    let config = json!({"learner": {"perceptron": {"interaction": interaction}}});
+fn allocations_of_a_late_pass(learner: &str, interaction: &Value, text: &str) -> (usize, u64) {
+    let config = json!({"learner": {learner: {"interaction": interaction}}});
     let config: RunConfig = serde_json::from_value(config).unwrap();
     let mut model = Model::new(&config).unwrap();
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
@@ -73,16 +73,18 @@ fn allocations_of_a_late_pass(interaction: &Value, text: &str) -> (usize, u64) {
 fn a_late_pass_allocates_no_more_for_ten_times_the_examples() {
     let graph = json!({"graph": {"edges": [["t0", "t1"], ["t1", "t2"], ["t3", "t4"], ["t5", "t4"]]}});
     let auto = json!({"coupled": {"b": "auto"}});
-    for interaction in
-        [json!("coupled"), json!("independent"), json!("pooled"), json!("pairwise"), graph, auto]
-    {
-        for examples in [2_000, 20_000] {
+    let interactions =
+        [json!("coupled"), json!("independent"), json!("pooled"), json!("pairwise"), graph, auto];
+    for learner in ["perceptron", "p-norm-perceptron"] {
+        // Only the Perceptron finds b by itself.
+        let count = interactions.len() - usize::from(learner != "perceptron");
+        for (interaction, examples) in interactions[..count].iter().flat_map(|i| [(i, 2_000), (i, 20_000)]) {
             let text = text(&samples(1, 6, 50, examples), |task| format!("t{task}"));
-            let (allocations, updates) = allocations_of_a_late_pass(&interaction, &text);
+            let (allocations, updates) = allocations_of_a_late_pass(learner, interaction, &text);
             assert!(updates as usize > examples / 20, "{updates} updates are too few to tell");
             assert!(
                 allocations <= ALLOWED,
-                "{allocations} allocations for {examples} examples with {interaction}"
+                "{allocations} allocations for {examples} examples of {learner} with {interaction}"
             );
         }
     }

@@ -11,11 +11,15 @@
 //! also checks that the bound says something. For that L is summed over all rounds, which can only be more, but
 //! does not need to know the mistakes (u = 0 would "promise" the m that was found): the best s must promise fewer
 //! mistakes than there are examples, and at most [`SLACK`] times those that were made.
+//!
+//! The formulas here are written from the paper; the certificates of `cognate::bounds` must have the same numbers.
 
 #[path = "support/matrices.rs"]
 mod matrices;
 
+use cognate::bounds::{Certificate, Comparator, Theorems, Transcript};
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
+use cognate::stream::Memory;
 use cognate::stream::synthetic::{Related, Synthetic};
 use cognate::{Metrics, Model, RunConfig, Tasks};
 use matrices::{Matrix, coupled, graph, inverse};
@@ -52,17 +56,43 @@ impl Case {
         Self { made, name: format!("{name}, seed {}", config.seed), examples }
     }
 
+    /// The same examples in rounds of one a task, as long as every task has one.
+    fn rounds(&self) -> Memory {
+        let mut of_task = vec![Vec::new(); TASKS];
+        self.made.stream.examples().for_each(|(name, example)| {
+            of_task[name.parse::<usize>().unwrap() - 1].push((name, example));
+        });
+        let mut stream = Memory::new();
+        for round in 0..of_task.iter().map(Vec::len).min().unwrap() {
+            of_task.iter().for_each(|examples| stream.push(examples[round].0, examples[round].1));
+        }
+        stream
+    }
+
     /// u = s w.
     fn comparator(&self, scale: f64) -> Vec<Vec<f64>> {
         self.made.truth.iter().map(|w| w.iter().map(|entry| scale * entry).collect()).collect()
     }
 
-    /// Runs the Perceptron; positions of its mistakes.
-    fn mistakes(&self, interaction: &Value) -> Vec<usize> {
+    /// A Perceptron that has learnt nothing.
+    fn model(interaction: &Value) -> Model {
         let names: Vec<String> = (1..=TASKS).map(|task| task.to_string()).collect();
         let config = json!({"tasks": names, "learner": {"perceptron": {"interaction": interaction}}});
         let config: RunConfig = serde_json::from_value(config).unwrap();
-        let mut model = Model::new(&config).unwrap();
+        Model::new(&config).unwrap()
+    }
+
+    /// What the library says of the run.
+    fn certified(&self, interaction: &Value) -> (Theorems, Transcript) {
+        let mut model = Self::model(interaction);
+        let mut stream = self.made.stream.clone().numbered_as(model.tasks());
+        let transcript = Transcript::record(&mut model, &mut stream, &RunOptions::default()).unwrap();
+        (Theorems::of(&model.config().learner, model.tasks(), None).unwrap(), transcript)
+    }
+
+    /// Runs the Perceptron; positions of its mistakes.
+    fn mistakes(&self, interaction: &Value) -> Vec<usize> {
+        let mut model = Self::model(interaction);
         let mut stream = self.made.stream.clone().numbered_as(model.tasks());
         let mut mistakes = Mistakes::default();
         run::learn(&mut model, &mut stream, &RunOptions::default(), &mut mistakes).unwrap();
@@ -85,11 +115,17 @@ impl Case {
         let everything: Vec<usize> = (0..self.examples.len()).collect();
         let (m, n) = (mistakes.len() as f64, everything.len() as f64);
         let mut best = f64::INFINITY;
+        let (theorems, transcript) = self.certified(interaction);
+        assert_eq!((transcript.mistakes(), transcript.len()), (mistakes.len(), everything.len()));
         for scale in SCALES {
             let u = self.comparator(scale);
             let complexity = complexity(&u);
             let bound = |loss: f64| loss + complexity + (complexity * loss).sqrt();
             let promised = bound(self.loss(&u, &mistakes));
+            for certificate in theorems.certify(&transcript, &Comparator::dense(&u)).unwrap() {
+                assert!(certificate.holds && certificate.found == m, "{certificate:?}");
+                check_numbers(&certificate, complexity, promised, bound(self.loss(&u, &everything)));
+            }
             assert!(
                 m <= promised * (1.0 + 1e-12),
                 "{}, {interaction}: {m} mistakes, bound {promised} at u = {scale} w",
@@ -101,6 +137,20 @@ impl Case {
         assert!(best <= SLACK * m, "{}, {interaction}: bound {best}, but {m} mistakes", self.name);
         best
     }
+}
+
+/// That a certificate has the numbers of the formula. With an R whose diagonal is not constant, the tasks that were
+/// mistaken may have smaller rates than the largest.
+fn check_numbers(certificate: &Certificate, complexity: f64, promised: f64, in_advance: f64) {
+    let at_most = |found: f64, expected: f64| found <= expected * (1.0 + 1e-9);
+    if certificate.name == "Theorem 1, mean rate" {
+        assert!(at_most(certificate.bound, promised) && at_most(certificate.complexity, complexity));
+    } else {
+        assert_close(certificate.complexity, complexity);
+        assert_close(certificate.bound, promised);
+    }
+    assert_close(certificate.in_advance, in_advance);
+    assert_eq!(certificate.formula, "L + D + sqrt(D L)");
 }
 
 /// Where the mistakes are.
@@ -165,6 +215,10 @@ fn centroid_and_variance(u: &[Vec<f64>]) -> (Vec<f64>, f64) {
 
 /// Related and unrelated tasks, separable with a margin, noisy, and with an outlier.
 fn cases() -> Vec<Case> {
+    (1..=3).flat_map(cases_of_seed).collect()
+}
+
+fn cases_of_seed(seed: u64) -> Vec<Case> {
     let base = Related { tasks: TASKS, features: 15, examples: 4000, ..Related::default() };
     let kinds = [
         ("separable", Related { margin: 0.2, ..base.clone() }),
@@ -174,10 +228,7 @@ fn cases() -> Vec<Case> {
         ("noisy", Related { margin: 0.1, flips: 0.05, ..base.clone() }),
         ("noisy without margin", Related { flips: 0.1, ..base }),
     ];
-    let seeds = 1..=3;
-    seeds
-        .flat_map(|seed| kinds.clone().map(|(name, kind)| Case::new(name, &Related { seed, ..kind })))
-        .collect()
+    kinds.map(|(name, kind)| Case::new(name, &Related { seed, ..kind })).into()
 }
 
 /// A symmetric positive definite matrix without structure, and not far from the identity.
@@ -256,11 +307,67 @@ fn corollary_4_holds_at_its_optimal_b() {
         if case.name.starts_with("close") {
             assert!(3.0 * best < alone, "{}: sharing is promised to help", case.name);
         }
+        let (theorems, transcript) = case.certified(&json!({"coupled": {"b": 1.0}}));
+        let coupling = theorems.best_coupling(&transcript, &Comparator::dense(&u)).unwrap();
+        assert_close(coupling.b, b);
+        assert_close(coupling.complexity, corollary_4(b, &u));
         shared += usize::from(b > 1.0);
         unshared += usize::from(b == 0.0);
     }
     assert!(shared > 0, "no stream calls for sharing");
     assert!(unshared > 0, "no stream calls for tasks on their own");
+}
+
+/// Found on the stream itself, a comparator promises at least about as much as the vectors that made the labels.
+#[test]
+fn hindsight_is_as_good_as_the_truth() {
+    let interactions = ["independent", "pooled", "pairwise", "coupled"].map(|name| json!(name));
+    let names: Vec<_> = (1..TASKS).map(|task| [task.to_string(), (task + 1).to_string()]).collect();
+    let others = [json!({"graph": {"edges": names}}), json!({"matrix": {"rows": arbitrary()}})];
+    for case in cases_of_seed(1) {
+        for interaction in interactions.iter().chain(&others) {
+            let (theorems, transcript) = case.certified(interaction);
+            let u = theorems.hindsight(&transcript).unwrap();
+            let found = theorems.certify(&transcript, &u).unwrap();
+            assert!(found.iter().all(|certificate| certificate.holds), "{}, {found:?}", case.name);
+            let of_truth = SCALES.map(|scale| {
+                let u = Comparator::dense(&case.comparator(scale));
+                theorems.certify(&transcript, &u).unwrap()[0].in_advance
+            });
+            let best = of_truth.into_iter().fold(f64::INFINITY, f64::min);
+            assert!(found[0].in_advance <= 1.05 * best, "{}, {interaction}: {found:?}, {best}", case.name);
+            assert!(found[0].in_advance < transcript.len() as f64 || *interaction == json!("pooled"));
+            if *interaction == json!("coupled") {
+                assert_eq!(u, theorems.hindsight(&transcript).unwrap(), "nothing is random");
+            }
+        }
+    }
+}
+
+/// Tasks met on the way, and rounds of all tasks: the rate is that of the moment, and of all mistakes together.
+#[test]
+fn theorem_1_holds_when_tasks_are_met_on_the_way_and_in_rounds_of_all_tasks() {
+    for case in cases_of_seed(2) {
+        for interaction in [json!("pairwise"), json!({"coupled": {"b": 20.0}}), json!("independent")] {
+            for simultaneous in [false, true] {
+                let config = json!({
+                    "stream": {"simultaneous": simultaneous},
+                    "learner": {"perceptron": {"interaction": interaction}},
+                });
+                let config: RunConfig = serde_json::from_value(config).unwrap();
+                let mut model = Model::new(&config).unwrap();
+                let mut stream = if simultaneous { case.rounds() } else { case.made.stream.clone() };
+                let transcript = Transcript::record(&mut model, &mut stream, &RunOptions::default()).unwrap();
+                let theorems = Theorems::of(&model.config().learner, model.tasks(), None).unwrap();
+                let u = theorems.hindsight(&transcript).unwrap();
+                for scale in [0.0, 0.3, 1.0, 3.0] {
+                    for certificate in theorems.certify(&transcript, &u.scaled(scale)).unwrap() {
+                        assert!(certificate.holds, "{}, {interaction}: {certificate:?}", case.name);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Corollary 5: `D = c_G (sum_i |u_i|^2 + sum over the edges of |u_i - u_j|^2)`, `c_G = max_i (I + L)^-1_ii`.

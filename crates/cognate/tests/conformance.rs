@@ -44,6 +44,31 @@ conformance! {
             r#"{"perceptron": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
         perceptron_matrix = r#"{"perceptron": {"interaction": {"matrix": {"rows":
             [[2, -0.5, 0.3, 0], [-0.5, 1.5, 0, -0.2], [0.3, 0, 1, 0.1], [0, -0.2, 0.1, 3]]}}}}"#,
+        kernel_perceptron = r#""kernel-perceptron""#,
+        kernel_perceptron_gaussian = r#"{"kernel-perceptron": {"interaction": "pairwise", "kernel": "gaussian"}}"#,
+        kernel_perceptron_graph =
+            r#"{"kernel-perceptron": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"]]}}}}"#,
+        second_order_perceptron = r#""second-order-perceptron""#,
+        second_order_perceptron_independent =
+            r#"{"second-order-perceptron": {"interaction": "independent", "a": 0.1}}"#,
+        second_order_perceptron_gaussian = r#"{"second-order-perceptron": {"kernel": "gaussian"}}"#,
+        schatten_perceptron = r#""schatten-perceptron""#,
+        schatten_perceptron_one = r#"{"schatten-perceptron": {"p": 1}}"#,
+        schatten_perceptron_high = r#"{"schatten-perceptron": {"p": 50}}"#,
+        schatten_perceptron_gaussian = r#"{"schatten-perceptron": {"p": 3, "kernel": "gaussian"}}"#,
+        shared_loss_perceptron = r#""shared-loss-perceptron""#,
+        shared_loss_perceptron_l2 = r#"{"shared-loss-perceptron": {"p": 2, "c": 0.1, "norm": "l2"}}"#,
+        shared_loss_perceptron_linf = r#"{"shared-loss-perceptron": {"p": 2, "norm": "linf"}}"#,
+        p_norm_perceptron = r#""p-norm-perceptron""#,
+        p_norm_perceptron_plain = r#"{"p-norm-perceptron": {"p": 2}}"#,
+        p_norm_perceptron_sharp = r#"{"p-norm-perceptron": {"p": 1000}}"#,
+        p_norm_perceptron_independent = r#"{"p-norm-perceptron": {"interaction": "independent"}}"#,
+        p_norm_perceptron_pooled = r#"{"p-norm-perceptron": {"interaction": "pooled"}}"#,
+        p_norm_perceptron_coupled = r#"{"p-norm-perceptron": {"interaction": {"coupled": {"b": 4}}, "p": 3.5}}"#,
+        p_norm_perceptron_graph =
+            r#"{"p-norm-perceptron": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
+        p_norm_perceptron_matrix = r#"{"p-norm-perceptron": {"p": 40, "interaction": {"matrix": {"rows":
+            [[2, -0.5, 0.3, 0], [-0.5, 1.5, 0, -0.2], [0.3, 0, 1, 0.1], [0, -0.2, 0.1, 3]]}}}}"#,
     ]
     [
         config_builds_and_comes_back,
@@ -52,6 +77,8 @@ conformance! {
         margin_is_pure,
         learn_is_margin_then_update,
         learn_batch_is_one_by_one,
+        a_round_of_one_is_an_example,
+        rounds_give_margins_before_updates,
         margins_in_between_do_not_matter,
         example_is_not_kept,
         same_stream_same_bits,

@@ -1,4 +1,6 @@
-//! Does memory stay within the cost that the file's header states, where tasks are many and features are rare?
+//! Do memory and time stay within the cost that the file's header states, where tasks are many?
+
+use std::time::Duration;
 
 use cognate::rng::generator;
 use cognate::{Example, LearnerConfig, SparseView, TaskId, Tasks};
@@ -10,8 +12,8 @@ const EXAMPLES: u32 = 4;
 const NONZEROS: u32 = 5;
 
 /// Learns a few random examples a task from 2^24 features; bytes held, and weights touched (own and shared).
-fn held_and_touched(interaction: &str, tasks: u32) -> (usize, usize) {
-    let config = json!({"perceptron": {"interaction": interaction}});
+fn held_and_touched(learner: &str, interaction: &str, tasks: u32) -> (usize, usize) {
+    let config = json!({learner: {"interaction": interaction}});
     let config: LearnerConfig = serde_json::from_value(config).unwrap();
     let mut learner = config.build(&Tasks::open()).unwrap();
     let (mut rng, mut touched) = (generator(1, 0), 0);
@@ -33,8 +35,8 @@ fn held_and_touched(interaction: &str, tasks: u32) -> (usize, usize) {
 #[test]
 fn a_hundred_thousand_tasks_hold_their_touched_weights_only() {
     for interaction in ["coupled", "independent", "pooled"] {
-        let (few, touched_by_few) = held_and_touched(interaction, 1_000);
-        let (many, touched_by_many) = held_and_touched(interaction, 100_000);
+        let (few, touched_by_few) = held_and_touched("perceptron", interaction, 1_000);
+        let (many, touched_by_many) = held_and_touched("perceptron", interaction, 100_000);
         assert!(touched_by_many > 80 * touched_by_few);
         // A weight and its key are 12 bytes, in tables up to half empty; a table a task on top.
         assert!(many <= 64 * touched_by_many, "{interaction}: {many} bytes for {touched_by_many} weights");
@@ -42,5 +44,49 @@ fn a_hundred_thousand_tasks_hold_their_touched_weights_only() {
             many <= 150 * few,
             "{interaction}: a hundred times the tasks take {many} bytes instead of {few}"
         );
+    }
+}
+
+/// `coupled` is left out: it computes all anew for a task that was not declared.
+#[test]
+fn many_tasks_of_a_p_norm_hold_their_touched_weights_only() {
+    for interaction in ["pairwise", "independent", "pooled"] {
+        let (few, touched_by_few) = held_and_touched("p-norm-perceptron", interaction, 500);
+        let (many, touched_by_many) = held_and_touched("p-norm-perceptron", interaction, 20_000);
+        assert!(touched_by_many > 30 * touched_by_few);
+        // Every feature is touched once here, so there is a row and a place in the tree for every weight.
+        assert!(many <= 256 * touched_by_many, "{interaction}: {many} bytes for {touched_by_many} weights");
+        assert!(many <= 80 * few, "{interaction}: forty times the tasks take {many} bytes instead of {few}");
+    }
+}
+
+/// The shortest time of several that a thousand predictions take, after every task has touched every feature.
+#[expect(clippy::disallowed_types, reason = "the cost is time")]
+fn time_of_p_norm_predictions(interaction: &str, tasks: u32) -> Duration {
+    let config = json!({"p-norm-perceptron": {"interaction": interaction, "p": 4}});
+    let config: LearnerConfig = serde_json::from_value(config).unwrap();
+    let mut learner = config.build(&Tasks::numbered(tasks as usize)).unwrap();
+    let features = SparseView::try_new(&[1, 5, 8, 9], &[1.0, -0.5, 2.0, 0.25]).unwrap();
+    for task in 0..tasks {
+        // Margin 0 is a mistake, whatever the margin is.
+        learner.as_learn_one().update(Example { task: TaskId(task), features, label: 1.0 }, 0.0);
+    }
+    let predict = |round: u32| learner.as_predict().margin(TaskId(round % tasks), features);
+    let time = |_| {
+        let start = std::time::Instant::now();
+        let sum: f64 = (0..1000).map(predict).sum();
+        assert!(sum > 0.0);
+        start.elapsed()
+    };
+    (0..20).map(time).min().unwrap()
+}
+
+/// A walk over all tasks would take a hundred times as long.
+#[test]
+fn a_p_norm_predicts_among_a_thousand_tasks_as_fast_as_among_ten() {
+    for interaction in ["pairwise", "coupled", "independent", "pooled"] {
+        let (few, many) =
+            (time_of_p_norm_predictions(interaction, 10), time_of_p_norm_predictions(interaction, 1000));
+        assert!(many < 10 * few, "{interaction}: {many:?} instead of {few:?}");
     }
 }

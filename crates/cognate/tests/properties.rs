@@ -173,6 +173,23 @@ proptest! {
         prop_assert_eq!(bits(&found), bits(&examples));
     }
 
+    /// However many digits an index and its value have, alone on a line or before another feature.
+    #[test]
+    fn numbers_of_any_length_are_read_whole(
+        index in prop_oneof![1_u32..100, 100_000_u32..100_000_000, 1_u32..u32::MAX - 2],
+        value in "-?[0-9]{1,3}\\.[0-9]{0,17}",
+        more: bool,
+    ) {
+        let text = format!("+1 {index}:{value}{}\n", if more { " 4294967290:1" } else { "" });
+        let (found, error) = read(text.as_bytes(), &ReaderOptions::default());
+        prop_assert!(error.is_none() || (more && index >= 4_294_967_290), "{text}: {error:?}");
+        if error.is_none() {
+            let bits = value.parse::<f64>().unwrap().to_bits();
+            let (feature, found) = found[0].features[0];
+            prop_assert_eq!((feature, found.to_bits()), (index - 1, bits));
+        }
+    }
+
     #[test]
     fn no_bytes_make_the_reader_panic(text in scrambled(), options in reader_options()) {
         let (examples, error) = read(&text, &options);

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cognate::algorithms::LossNorm;
 use cognate::run::RoundReport;
-use cognate::{LearnerConfig, Model, REGISTRY, TaskId};
+use cognate::{LearnerConfig, Model, REGISTRY, Support, TaskId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -46,6 +47,11 @@ struct Expected {
     relation: Option<Vec<Vec<f64>>>,
     /// How far the run stays from taking another branch.
     smallest_decision_gap: f64,
+    support_tasks_from_1: Option<Vec<usize>>,
+    /// Coefficients of the supports: labels, or (aI + G)^-1 y.
+    #[serde(alias = "support_labels")]
+    dual_coefficients: Option<Vec<f64>>,
+    cumulative_shared_loss: Option<f64>,
 }
 
 /// Files of a folder with the given extension, by stem.
@@ -129,6 +135,38 @@ impl Comparison<'_> {
         }
     }
 
+    fn supports(&self) -> Vec<Support> {
+        let supports = self.model.learner().as_inspect().supports().unwrap();
+        let lines: Vec<usize> = supports.iter().map(|support| support.example as usize - 1).collect();
+        assert_eq!(Some(lines), self.vector.expected.mistaken_lines, "{}", self.vector.name);
+        supports
+    }
+
+    fn support_tasks(&self, expected: &[usize]) {
+        let tasks: Vec<TaskId> = self.supports().iter().map(|support| support.task).collect();
+        let expected: Vec<TaskId> = expected.iter().map(|task| self.task(task - 1)).collect();
+        assert_eq!(tasks, expected, "{}", self.vector.name);
+    }
+
+    fn coefficients(&self, expected: &[f64]) {
+        let supports = self.supports();
+        assert_eq!(supports.len(), expected.len(), "{}", self.vector.name);
+        for (at, (support, expected)) in supports.iter().zip(expected).enumerate() {
+            self.close(&format!("the coefficient of support {at}"), support.coefficient, *expected);
+        }
+    }
+
+    /// The sum over the rounds of the norm of the hinge losses.
+    fn shared_loss(&self, expected: f64) {
+        let norm = &self.vector.learner["shared-loss-perceptron"]["norm"];
+        let norm: LossNorm = serde_json::from_value(norm.clone()).unwrap();
+        let round = |reports: &[RoundReport]| {
+            let losses: Vec<f64> = reports.iter().map(|x| (1.0 - x.label * x.margin).max(0.0)).collect();
+            norm.of(&losses)
+        };
+        self.close("the shared loss", self.reports.chunks(self.vector.tasks).map(round).sum(), expected);
+    }
+
     fn relation(&self, expected: &[Vec<f64>]) {
         assert_eq!(self.vector.tasks, expected.len());
         for (to, row) in expected.iter().enumerate() {
@@ -161,6 +199,9 @@ fn every_vector_agrees() {
             weights,
             relation,
             smallest_decision_gap,
+            support_tasks_from_1,
+            dual_coefficients,
+            cumulative_shared_loss,
         } = &vector.expected;
         // Closer than this, rounding would decide and the comparison would be luck.
         assert!(*smallest_decision_gap > 1e-8, "{}", vector.name);
@@ -182,6 +223,15 @@ fn every_vector_agrees() {
         }
         if let Some(relation) = relation {
             comparison.relation(relation);
+        }
+        if let Some(tasks) = support_tasks_from_1 {
+            comparison.support_tasks(tasks);
+        }
+        if let Some(coefficients) = dual_coefficients {
+            comparison.coefficients(coefficients);
+        }
+        if let Some(loss) = cumulative_shared_loss {
+            comparison.shared_loss(*loss);
         }
     }
 }

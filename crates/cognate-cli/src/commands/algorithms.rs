@@ -1,7 +1,7 @@
 //! `cognate algorithms`: every learner, its parameters, defaults, cost and paper.
 
 use anyhow::bail;
-use cognate::algorithms::About;
+use cognate::algorithms::{About, Protocol};
 use cognate::{LearnerConfig, REGISTRY, nearest_names};
 use serde_json::{Value, json};
 
@@ -33,8 +33,7 @@ pub(crate) fn run(args: &AlgorithmsArgs) -> anyhow::Result<()> {
             for column in table.column_iter_mut() {
                 column.set_cell_alignment(comfy_table::CellAlignment::Left);
             }
-            let legend =
-                "s non-zeros, K tasks, d features; `cognate algorithms ID` explains one and its parameters";
+            let legend = "s non-zeros, K tasks, d features, m mistakes; `cognate algorithms ID` explains one and its parameters";
             output::print(&format!("{}\n\n{legend}", table.trim_fmt()))
         }
     }
@@ -45,6 +44,8 @@ fn as_json(about: &About) -> Value {
         "id": about.id,
         "title": about.title,
         "paper": about.paper,
+        "rounds": rounds(about.protocol),
+        "most_tasks": about.most_tasks,
         "cost": { "predict": about.predict_cost, "update": about.update_cost, "memory": about.memory },
         "defaults": LearnerConfig::from_id(about.id),
         "parameters": parameters(about.id),
@@ -100,10 +101,25 @@ fn variants<'a>(schema: &'a Value, node: &'a Value) -> Vec<(String, String, &'a 
     tagged.collect()
 }
 
+/// What a round of the learner is.
+fn rounds(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::OneTask => "one task; on simultaneous streams all margins, then updates in task order",
+        Protocol::AllTasks => "all tasks (--simultaneous); on other streams a round has one example",
+        _ => "",
+    }
+}
+
 fn explained(about: &About) -> String {
     let mut text = format!(
-        "{}: {}\n\npaper    {}\npredict  {}\nupdate   {}\nmemory   {}\n\nparameters\n",
-        about.id, about.title, about.paper, about.predict_cost, about.update_cost, about.memory,
+        "{}: {}\n\npaper    {}\nrounds   {}\npredict  {}\nupdate   {}\nmemory   {}\n\nparameters\n",
+        about.id,
+        about.title,
+        about.paper,
+        rounds(about.protocol),
+        about.predict_cost,
+        about.update_cost,
+        about.memory,
     );
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for parameter in parameters(about.id) {

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
         return print_weights(&model);
     }
     if args.supports {
-        bail!("--supports: `{}` keeps weights, not supports; use --weights", model.config().learner.id());
+        return print_supports(&model);
     }
     match &args.explain {
         Some(name) => explain(&model, name),
@@ -104,6 +104,21 @@ fn print_weights(model: &Model) -> anyhow::Result<()> {
             write_csv_field(&mut out, model.tasks().name(task))?;
             writeln!(out, ",{},{weight:?}", feature_name(feature))?;
         }
+    }
+    Ok(out.flush()?)
+}
+
+/// The examples that a learner in dual form keeps: which one, its task, its coefficient.
+fn print_supports(model: &Model) -> anyhow::Result<()> {
+    let Some(supports) = model.learner().as_inspect().supports() else {
+        bail!("--supports: `{}` keeps weights, not supports; use --weights", model.config().learner.id());
+    };
+    let mut out = stdout();
+    out.write_all(b"round,task,coefficient\n")?;
+    for support in supports {
+        write!(out, "{},", support.example)?;
+        write_csv_field(&mut out, model.tasks().name(support.task))?;
+        writeln!(out, ",{:?}", support.coefficient)?;
     }
     Ok(out.flush()?)
 }

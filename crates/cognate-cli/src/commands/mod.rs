@@ -1,6 +1,7 @@
 //! One file a command: arguments in, result out.
 
 pub(crate) mod algorithms;
+pub(crate) mod bound;
 pub(crate) mod demo;
 pub(crate) mod inspect;
 pub(crate) mod learn;
@@ -11,6 +12,7 @@ pub(crate) mod relations;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use cognate::example::BIAS_FEATURE;
 use cognate::stream::Input;
 use cognate::{Model, TaskId, nearest_names};
 
@@ -44,9 +46,13 @@ fn find_task(model: &Model, name: &str) -> anyhow::Result<TaskId> {
 
 /// A feature as users number it.
 fn feature_name(feature: u32) -> String {
-    if feature == cognate::example::BIAS_FEATURE {
-        "bias".to_owned()
-    } else {
-        (u64::from(feature) + 1).to_string()
+    if feature == BIAS_FEATURE { "bias".to_owned() } else { (u64::from(feature) + 1).to_string() }
+}
+
+/// The feature that users call so.
+fn feature_of_name(name: &str) -> Option<u32> {
+    if name == "bias" {
+        return Some(BIAS_FEATURE);
     }
+    name.parse::<u32>().ok()?.checked_sub(1).filter(|feature| *feature < BIAS_FEATURE)
 }

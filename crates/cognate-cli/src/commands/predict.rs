@@ -76,7 +76,8 @@ fn write_batch(
             writeln!(out, ",{label},{margin:?}")?;
         }
     }
-    Ok(())
+    // Somebody may be waiting for these answers before asking for more.
+    out.flush()
 }
 
 /// A CSV field, quoted where it must be.

@@ -135,7 +135,7 @@ fn errors_of_a_config_file_have_line_and_column() {
     );
     refuses_config(
         "[learner.perceptrn]\n",
-        "error: run.toml:1:10: unknown variant `perceptrn`, expected `perceptron`",
+        "error: run.toml:1:10: unknown variant `perceptrn`, expected one of `perceptron`, ",
     );
     refuses_config(
         "[learner.perceptron]\ninteraction = { coupled = { c = 1 } }\n",

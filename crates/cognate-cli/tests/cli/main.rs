@@ -3,8 +3,10 @@
 mod bad_files;
 mod bad_lines;
 mod bad_settings;
+mod bound;
 mod data;
 mod demo;
+mod family;
 mod help;
 mod inspect;
 mod interactions;

@@ -1,8 +1,12 @@
 //! `cognate predict`: margins of a saved model.
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+use std::time::Duration;
+
 use serde_json::Value;
 
-use super::support::{Folder, related};
+use super::support::{Folder, cognate, related};
 
 /// A folder with a stream and its model.
 fn folder() -> Folder {
@@ -132,4 +136,34 @@ fn one_thread_and_two_print_the_same() {
     let [one, two] =
         ["1", "2"].map(|n| folder.output(&format!("predict many.svm --model m.cog --threads {n}")));
     assert_eq!(one, two);
+}
+
+/// Whoever sends one line through a pipe and waits for its answer gets it.
+#[test]
+fn an_answer_does_not_wait_for_the_next_question() {
+    let folder = folder();
+    let mut child = cognate()
+        .args(["predict", "-", "--model", "m.cog"])
+        .current_dir(folder.path(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let (mut questions, answers) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (sender, lines) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(answers).lines() {
+            let _ = sender.send(line.unwrap());
+        }
+    });
+    let patience = Duration::from_secs(20);
+    for at in 0..3 {
+        questions.write_all(b"? qid:1 1:1\n").unwrap();
+        if at == 0 {
+            assert_eq!(lines.recv_timeout(patience).as_deref(), Ok("task,label,margin"));
+        }
+        assert!(lines.recv_timeout(patience).expect("an answer").starts_with("1,"));
+    }
+    drop(questions);
+    assert!(child.wait().unwrap().success());
 }

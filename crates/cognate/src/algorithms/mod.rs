@@ -1,11 +1,21 @@
 //! The registry: every learner once. Program, docs, schema, conformance tests and benches follow from it.
 
+mod kernel_perceptron;
+mod p_norm_perceptron;
 mod perceptron;
+mod schatten_perceptron;
+mod second_order_perceptron;
+mod shared_loss_perceptron;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
+pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};
 pub use perceptron::{Perceptron, PerceptronConfig};
+pub use schatten_perceptron::{SchattenPerceptron, SchattenPerceptronConfig};
+pub use second_order_perceptron::{SecondOrderPerceptron, SecondOrderPerceptronConfig};
+pub use shared_loss_perceptron::{LossNorm, SharedLossPerceptron, SharedLossPerceptronConfig};
 
 use crate::choice::{allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem, SnapshotError, StateError};
@@ -172,6 +182,11 @@ macro_rules! registry {
 
 registry! {
     Perceptron(PerceptronConfig, Perceptron) = "perceptron",
+    KernelPerceptron(KernelPerceptronConfig, KernelPerceptron) = "kernel-perceptron",
+    PNormPerceptron(PNormPerceptronConfig, PNormPerceptron) = "p-norm-perceptron",
+    SecondOrderPerceptron(SecondOrderPerceptronConfig, SecondOrderPerceptron) = "second-order-perceptron",
+    SchattenPerceptron(SchattenPerceptronConfig, SchattenPerceptron) = "schatten-perceptron",
+    SharedLossPerceptron(SharedLossPerceptronConfig, SharedLossPerceptron) = "shared-loss-perceptron",
 }
 
 /// That there are not more tasks than the learner can take.
@@ -184,6 +199,14 @@ fn check_task_count(about: Option<&About>, tasks: usize) -> Result<(), ConfigErr
         .into()),
         _ => Ok(()),
     }
+}
+
+/// The number of tasks in a saved state, at least those that the learner was built for.
+pub(crate) fn restored_tasks(saved: u64, declared: usize) -> Result<usize, StateError> {
+    usize::try_from(saved)
+        .ok()
+        .filter(|tasks| *tasks >= declared && u32::try_from(*tasks).is_ok())
+        .ok_or_else(|| StateError::new("the number of tasks is out of range"))
 }
 
 choice!(LearnerConfig, "a learner");

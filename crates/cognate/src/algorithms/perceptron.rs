@@ -28,7 +28,7 @@ use auto::{Auto, AutoState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Protocol};
+use super::{About, Algorithm, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
@@ -323,10 +323,7 @@ impl Algorithm for Perceptron {
     }
 
     fn restore(&mut self, state: PerceptronState) -> Result<(), StateError> {
-        let saved = usize::try_from(state.tasks)
-            .ok()
-            .filter(|tasks| *tasks >= self.tasks && u32::try_from(*tasks).is_ok());
-        let tasks = saved.ok_or_else(|| StateError::new("the number of tasks is out of range"))?;
+        let tasks = restored_tasks(state.tasks, self.tasks)?;
         match (&mut self.weights, state) {
             (
                 Weights::Uniform { rule, weights },

@@ -32,6 +32,14 @@ impl Interaction {
             Self::Blocks(blocks) => blocks.relation(to, from),
         }
     }
+
+    /// Whether R changes when tasks are met.
+    pub(crate) fn follows_tasks(&self) -> bool {
+        match self {
+            Self::Uniform(rule) => rule.scales(1) != rule.scales(2),
+            Self::Blocks(_) => false,
+        }
+    }
 }
 
 /// The interactions that treat all tasks alike.
@@ -158,8 +166,34 @@ impl InteractionConfig {
     }
 }
 
+/// Some tasks, and A among them.
+pub(crate) type BlockOfA = (Vec<TaskId>, Symmetric);
+
+impl InteractionConfig {
+    /// A, a block at a time, for tasks that [`Self::declare`] has named; a task in no block is on its own. None
+    /// where all tasks are treated alike.
+    pub(crate) fn blocks_of_a(&self, tasks: &Tasks) -> Result<Option<Vec<BlockOfA>>, ConfigError> {
+        match self {
+            Self::Graph(GraphConfig { edges: Some(Edges::List(edges)), .. }) => {
+                graph_blocks_of_a(edges, tasks).map(Some)
+            }
+            Self::Matrix(matrix) => matrix_as_given(matrix, tasks).map(|block| Some(vec![block])),
+            _ => Ok(None),
+        }
+    }
+}
+
 /// R of a matrix given by its rows.
 fn matrix_block(matrix: &MatrixConfig, tasks: &Tasks) -> Result<Blocks, ConfigError> {
+    let (members, a) = matrix_as_given(matrix, tasks)?;
+    let relation = a.try_inverse().map_err(|error| ConfigProblem::new("matrix.rows", error.to_string()))?;
+    let mut blocks = Blocks::default();
+    blocks.push(&members, relation);
+    Ok(blocks)
+}
+
+/// A of a matrix given by its rows.
+fn matrix_as_given(matrix: &MatrixConfig, tasks: &Tasks) -> Result<BlockOfA, ConfigError> {
     let rows = matrix.rows.as_deref().unwrap_or_default();
     let problem = |message: String| ConfigProblem::new("matrix.rows", message);
     if rows.len() > LARGEST_BLOCK {
@@ -170,15 +204,23 @@ fn matrix_block(matrix: &MatrixConfig, tasks: &Tasks) -> Result<Blocks, ConfigEr
             format!("{} rows for {} named tasks; there must be a row a task", rows.len(), tasks.len());
         return Err(problem(message).into());
     }
-    let relation = Symmetric::try_from_rows(rows).and_then(|a| a.try_inverse());
-    let relation = relation.map_err(|error| problem(error.to_string()))?;
-    let mut blocks = Blocks::default();
-    blocks.push(&(0..rows.len() as u32).map(TaskId).collect::<Vec<_>>(), relation);
-    Ok(blocks)
+    let a = Symmetric::try_from_rows(rows).map_err(|error| problem(error.to_string()))?;
+    Ok(((0..rows.len() as u32).map(TaskId).collect(), a))
 }
 
 /// R = (I + L)^-1 of a graph, a component at a time.
 fn graph_blocks(edges: &[Edge], tasks: &Tasks) -> Result<Blocks, ConfigError> {
+    let mut blocks = Blocks::default();
+    for (members, a) in graph_blocks_of_a(edges, tasks)? {
+        let relation = a.try_inverse();
+        let relation = relation.map_err(|error| ConfigProblem::new("graph.edges", error.to_string()))?;
+        blocks.push(&members, relation);
+    }
+    Ok(blocks)
+}
+
+/// A = I + L of a graph, a component at a time.
+fn graph_blocks_of_a(edges: &[Edge], tasks: &Tasks) -> Result<Vec<BlockOfA>, ConfigError> {
     let mut ends = Vec::with_capacity(edges.len());
     for edge in edges {
         match (tasks.find(&edge.from), tasks.find(&edge.to)) {
@@ -189,7 +231,7 @@ fn graph_blocks(edges: &[Edge], tasks: &Tasks) -> Result<Blocks, ConfigError> {
             }
         }
     }
-    let mut blocks = Blocks::default();
+    let mut blocks = Vec::new();
     for (members, inside) in components(tasks.len(), &ends) {
         if members.len() > LARGEST_BLOCK {
             let message = format!("{} connected tasks; at most {LARGEST_BLOCK} are inverted", members.len());
@@ -205,9 +247,9 @@ fn graph_blocks(edges: &[Edge], tasks: &Tasks) -> Result<Blocks, ConfigError> {
             a[from][to] -= weight;
             a[to][from] -= weight;
         }
-        let relation = Symmetric::try_from_rows(&a).and_then(|a| a.try_inverse());
-        let relation = relation.map_err(|error| ConfigProblem::new("graph.edges", error.to_string()))?;
-        blocks.push(&members, relation);
+        let a = Symmetric::try_from_rows(&a);
+        let a = a.map_err(|error| ConfigProblem::new("graph.edges", error.to_string()))?;
+        blocks.push((members, a));
     }
     Ok(blocks)
 }

@@ -32,7 +32,6 @@ impl Default for KernelConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct LinearConfig {
     /// Whether k(x, z) is divided by sqrt(k(x, x) k(z, z))
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub normalize: bool,
 }
 
@@ -50,7 +49,6 @@ pub struct PolynomialConfig {
     #[schemars(range(min = 0.0))]
     pub coef0: f64,
     /// Whether k(x, z) is divided by sqrt(k(x, x) k(z, z))
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub normalize: bool,
 }
 

@@ -4,7 +4,7 @@ mod config;
 mod supports;
 
 pub use config::{GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
-pub(crate) use supports::{Supports, SupportsState};
+pub(crate) use supports::{Supports, SupportsState, square};
 
 impl KernelConfig {
     /// k(x, z) from x'z, |x|^2 and |z|^2.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
+use crate::learner::Support;
 use crate::linalg::IndexMap;
 
 #[derive(Debug, Clone, Default)]
@@ -50,11 +51,6 @@ impl Supports {
 
     pub(crate) fn square(&self, at: usize) -> f64 {
         self.squares[at]
-    }
-
-    /// Which example the support was.
-    pub(crate) fn example(&self, at: usize) -> u64 {
-        self.examples[at]
     }
 
     /// Visits the supports whose task is wanted, in order, with their inner products with `x`.
@@ -111,6 +107,33 @@ impl Supports {
         self.ends.push(self.values.len());
     }
 
+    /// `sum_s coefficient(s) x_s`, its non-zero entries by feature.
+    pub(crate) fn combined(&self, coefficient: impl Fn(usize) -> f64) -> Vec<(u32, f64)> {
+        let mut sums = vec![0.0; self.features.len()];
+        let mut start = 0;
+        for (at, end) in self.ends.iter().enumerate() {
+            let coefficient = coefficient(at);
+            for (slot, value) in self.entry_slots[start..*end].iter().zip(&self.values[start..*end]) {
+                sums[*slot as usize] += coefficient * value;
+            }
+            start = *end;
+        }
+        let mut weights: Vec<(u32, f64)> =
+            self.features.iter().copied().zip(sums).filter(|pair| pair.1 != 0.0).collect();
+        weights.sort_unstable_by_key(|pair| pair.0);
+        weights
+    }
+
+    /// The supports as they are shown, with their coefficients.
+    pub(crate) fn listed(&self, coefficients: &[f64]) -> Vec<Support> {
+        let support = |(at, coefficient): (usize, &f64)| Support {
+            example: self.examples[at],
+            task: self.tasks[at],
+            coefficient: *coefficient,
+        };
+        coefficients.iter().enumerate().map(support).collect()
+    }
+
     /// Calls `visit` with every support as a view whose features are sorted.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, SparseView<'_>)) {
         let (mut indices, mut values) = (Vec::new(), Vec::new());
@@ -143,8 +166,8 @@ impl Supports {
         }
     }
 
-    /// Takes a saved form, checking everything that later code trusts.
-    pub(crate) fn restore(tasks: usize, state: &SupportsState) -> Result<Self, StateError> {
+    /// Takes a saved form, checking everything that later code trusts: tasks below `tasks`, and examples up to `seen`.
+    pub(crate) fn restore(tasks: usize, seen: u64, state: &SupportsState) -> Result<Self, StateError> {
         let count = state.tasks.0.len();
         if state.examples.0.len() != count
             || state.ends.0.len() != count
@@ -162,8 +185,8 @@ impl Supports {
             if *task as usize >= tasks {
                 return Err(StateError::new("a support is of a task that is not there"));
             }
-            if *example <= last {
-                return Err(StateError::new("supports are not in order"));
+            if *example < last || *example > seen {
+                return Err(StateError::new("supports are not in order, or later than the last example"));
             }
             let x = SparseView::try_new(&state.features.0[start..end], &state.values.0[start..end])
                 .map_err(|error| StateError::new(format!("a support: {error}")))?;
@@ -216,8 +239,9 @@ mod tests {
         // Nothing of an example is left behind for the next.
         assert_eq!(products(x(&[1], &[1.0]), &|task| task == TaskId(0)), [(0, 2.0), (2, 0.0)]);
         assert_eq!(supports.square(2), 18.0);
-        let restored = Supports::restore(2, &supports.state()).unwrap();
+        let restored = Supports::restore(2, 7, &supports.state()).unwrap();
         assert_eq!(restored.entries(2).collect::<Vec<_>>(), supports.entries(2).collect::<Vec<_>>());
-        assert!(Supports::restore(1, &supports.state()).is_err());
+        assert!(Supports::restore(1, 7, &supports.state()).is_err());
+        assert!(Supports::restore(2, 6, &supports.state()).is_err());
     }
 }

@@ -188,7 +188,7 @@ impl<V: Cell> IndexMap<V> {
     #[inline]
     pub(crate) fn begin(&self, key: u32) -> u32 {
         let in_head = (key as usize) < self.head;
-        let place = if in_head { key + 1 } else { self.lane(self.bucket(key), 0) };
+        let place = if in_head { key + 1 } else { Self::lane(self.bucket(key), 0) };
         prefetch(&self.lines, place as usize / V::PER_LINE);
         place
     }
@@ -199,7 +199,7 @@ impl<V: Cell> IndexMap<V> {
     /// Whether a key is in the array cannot be predicted: those that are not are put aside without a branch.
     #[inline]
     pub(crate) fn places(&self, keys: &[u32], places: &mut [u32]) {
-        let first_bucket = self.lane(self.head_lines, 0);
+        let first_bucket = Self::lane(self.head_lines, 0);
         if self.buckets().is_empty() {
             for place in places {
                 *place = if *place < first_bucket { *place } else { NOWHERE };
@@ -296,7 +296,7 @@ impl<V: Cell> IndexMap<V> {
 
     /// The place of a lane.
     #[inline]
-    fn lane(&self, line: usize, lane: usize) -> u32 {
+    fn lane(line: usize, lane: usize) -> u32 {
         (line * V::PER_LINE + lane) as u32
     }
 
@@ -320,7 +320,7 @@ impl<V: Cell> IndexMap<V> {
             let lane = V::lane_of(line, key);
             // A bucket that is not full ends the search, and most are not: the branch is predicted.
             if V::keys(line)[V::LANES - 1] == EMPTY || lane != 0 {
-                let first = self.lane(at, 0);
+                let first = Self::lane(at, 0);
                 return if lane == 0 { NOWHERE } else { first + lane - 1 };
             }
             at += 1;
@@ -394,7 +394,7 @@ impl<V: Cell> IndexMap<V> {
         let lane = filled::<V>(&self.lines[at]);
         *V::keys_mut(&mut self.lines[at]).get_mut(lane)? = key;
         self.in_tail += 1;
-        Some(self.lane(at, lane))
+        Some(Self::lane(at, lane))
     }
 
     /// Chooses new sizes with room for more keys, and moves everything; with another hash while keys crowd.

@@ -1,18 +1,52 @@
 //! Where weights and matrices are kept.
 //!
 //! `index_map` is the table under everything: small numbers to values, dense where it pays. `shared_own` keeps
-//! one shared vector and one a task, `side_by_side` the same for several learners at once; `task_rows` keeps a row of K weights a feature; `symmetric` holds K x K
-//! matrices and is the only place that knows the linear algebra crate.
+//! one shared vector and one a task, `side_by_side` the same for several learners at once; `task_rows` keeps a row of K weights a feature; `p_norm_rows` keeps both and the
+//! gradient of a squared p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products;
+//! `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate; `growing_factor` is the
+//! factor of a matrix that grows.
 
+pub(crate) mod columns;
+pub(crate) mod growing_factor;
 pub(crate) mod index_map;
+pub(crate) mod p_norm_rows;
 pub(crate) mod prefetch;
 pub(crate) mod shared_own;
 pub(crate) mod side_by_side;
 pub(crate) mod symmetric;
 pub(crate) mod task_rows;
+pub(crate) mod total_tree;
 
+pub(crate) use columns::{Columns, ColumnsState};
+pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
+pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
 pub(crate) use shared_own::{SharedOwn, SharedOwnState};
 pub(crate) use side_by_side::SideBySide;
 pub use symmetric::{Symmetric, SymmetricError};
 pub(crate) use task_rows::{TaskRows, TaskRowsState};
+
+use crate::error::StateError;
+
+/// Inner product in four sums, side by side.
+#[inline]
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (mut sums, blocks) = ([0.0; 4], a.chunks_exact(4).zip(b.chunks_exact(4)));
+    for (a, b) in blocks {
+        for lane in 0..4 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    let rest = a.len().min(b.len()) / 4 * 4;
+    let rest: f64 = a[rest..].iter().zip(&b[rest..]).map(|(a, b)| a * b).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+}
+
+/// Refuses NaN and infinities in saved weights.
+pub(crate) fn check_finite(weights: &[f64]) -> Result<(), StateError> {
+    if weights.iter().all(|weight| weight.is_finite()) {
+        Ok(())
+    } else {
+        Err(StateError::new("a weight is not finite"))
+    }
+}

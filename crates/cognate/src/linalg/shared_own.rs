@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::IndexMap;
 use super::index_map::NOWHERE;
 use super::prefetch::prefetch;
+use super::{IndexMap, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
@@ -294,15 +294,6 @@ fn dot(weights: impl Iterator<Item = f64>, values: &[f64]) -> f64 {
         sums[at % 4] += weight * value;
     }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
-}
-
-/// Refuses NaN and infinities in saved weights.
-pub(crate) fn check_finite(weights: &[f64]) -> Result<(), StateError> {
-    if weights.iter().all(|weight| weight.is_finite()) {
-        Ok(())
-    } else {
-        Err(StateError::new("a weight is not finite"))
-    }
 }
 
 /// Saved form of [`SharedOwn`].

@@ -7,9 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::IndexMap;
+use super::check_finite;
 use super::index_map::NOWHERE;
 use super::prefetch::prefetch;
-use super::shared_own::check_finite;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};

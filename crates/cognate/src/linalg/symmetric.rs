@@ -157,6 +157,76 @@ impl Symmetric {
         })
     }
 
+    /// C = B^(p-1) Tr(B^p)^(1/p - 1) of a Gram matrix B = V'V: the gradient of half the squared Schatten 2p-norm of V
+    /// is V C.
+    ///
+    /// Zero for a zero matrix. C does not change when B is scaled, so its powers are taken of B / Tr(B), whose
+    /// eigenvalues are between 0 and 1.
+    pub(crate) fn schatten_gradient(&self, p: u32) -> Self {
+        let trace: f64 = (0..self.size).map(|at| self.entry(at, at)).sum();
+        if trace == 0.0 {
+            return Self::from_fn(self.size, |_, _| 0.0);
+        }
+        if p == 1 {
+            return Self::from_fn(self.size, |row, column| f64::from(u8::from(row == column)));
+        }
+        let base = Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column) / trace);
+        let (mut power, mut square) = (Mat::identity(self.size, self.size), base.clone());
+        let mut exponent = p - 1;
+        while exponent > 0 {
+            if exponent % 2 == 1 {
+                power = &power * &square;
+            }
+            exponent /= 2;
+            if exponent > 0 {
+                square = &square * &square;
+            }
+        }
+        // Tr(B^p) without another product.
+        let rows = 0..self.size;
+        let trace: f64 = rows
+            .clone()
+            .flat_map(|i| rows.clone().map(move |j| (i, j)))
+            .map(|(i, j)| power[(i, j)] * base[(j, i)])
+            .sum();
+        let scale = trace.powf(1.0 / f64::from(p) - 1.0);
+        Self::from_fn(self.size, |row, column| {
+            scale * f64::midpoint(power[(row, column)], power[(column, row)])
+        })
+    }
+
+    /// The same matrix with more rows and columns, of zeros.
+    pub(crate) fn grown(&self, size: usize) -> Self {
+        let inside = |row: usize, column: usize| row < self.size && column < self.size;
+        Self::from_fn(size, |row, column| if inside(row, column) { self.entry(row, column) } else { 0.0 })
+    }
+
+    /// Adds to an entry and to the one mirrored, or once on the diagonal.
+    pub(crate) fn add(&mut self, row: usize, column: usize, amount: f64) {
+        self.entries[row * self.size + column] += amount;
+        if row != column {
+            self.entries[column * self.size + row] += amount;
+        }
+    }
+
+    /// The entries on and below the diagonal, row by row.
+    pub(crate) fn lower(&self) -> Vec<f64> {
+        (0..self.size).flat_map(|row| self.row(row)[..=row].iter().copied()).collect()
+    }
+
+    /// The eigenvalues, increasing; NaN where they cannot be found.
+    pub fn eigenvalues(&self) -> Vec<f64> {
+        let matrix = Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column));
+        matrix.self_adjoint_eigenvalues(Side::Lower).unwrap_or_else(|_| vec![f64::NAN; self.size])
+    }
+
+    /// The logarithm of the determinant, by Cholesky; none where the matrix is not positive definite.
+    pub fn log_determinant(&self) -> Option<f64> {
+        let matrix = Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column));
+        let cholesky = Llt::new(matrix.as_ref(), Side::Lower).ok()?;
+        Some((0..self.size).map(|at| 2.0 * cholesky.L()[(at, at)].ln()).sum())
+    }
+
     /// The inverse of a positive definite matrix.
     ///
     /// # Errors
@@ -214,6 +284,17 @@ mod tests {
         );
         assert!(message(&[vec![1.0, 2.0], vec![2.0, 1.0]]).starts_with("the smallest eigenvalue is -1"));
         assert!(message(&[vec![1.0, 1.0], vec![1.0, 1.0]]).contains("must be positive definite"));
+    }
+
+    #[test]
+    fn eigenvalues_and_determinant_of_a_small_matrix() {
+        let matrix = Symmetric::from_fn(2, |i, j| if i == j { 2.0 } else { 1.0 });
+        let found = matrix.eigenvalues();
+        assert!((found[0] - 1.0).abs() < 1e-12 && (found[1] - 3.0).abs() < 1e-12);
+        assert!((matrix.log_determinant().unwrap() - 3.0_f64.ln()).abs() < 1e-12);
+        assert_eq!(Symmetric::from_fn(2, |_, _| 1.0 - 2.0).log_determinant(), None);
+        assert_eq!(Symmetric::from_fn(0, |_, _| 0.0).log_determinant(), Some(0.0));
+        assert!(Symmetric::from_fn(0, |_, _| 0.0).eigenvalues().is_empty());
     }
 
     proptest! {

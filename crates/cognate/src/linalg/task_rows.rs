@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::IndexMap;
-use super::shared_own::check_finite;
+use super::{IndexMap, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::SparseView;
@@ -36,16 +35,57 @@ impl TaskRows {
         sum
     }
 
+    /// Inner products of `x` with the weights of every task.
+    pub(crate) fn project(&self, x: SparseView<'_>) -> Vec<f64> {
+        let mut products = vec![0.0; self.tasks];
+        for (feature, value) in x.iter() {
+            let row = self.rows.get(feature) as usize;
+            if row != 0 {
+                let weights = &self.weights[(row - 1) * self.tasks..row * self.tasks];
+                products.iter_mut().zip(weights).for_each(|(product, weight)| *product += weight * value);
+            }
+        }
+        products
+    }
+
+    /// `w_i += step * x` for the task in the given column.
+    pub(crate) fn add_to(&mut self, column: usize, x: SparseView<'_>, step: f64) {
+        for (feature, value) in x.iter() {
+            let start = self.start_of(feature);
+            self.weights[start + column] += step * value;
+        }
+    }
+
+    /// Where the row of a feature begins; a new one is all zeros.
+    fn start_of(&mut self, feature: u32) -> usize {
+        let row = self.rows.entry(feature);
+        if *row == 0 {
+            self.features.push(feature);
+            *row = self.features.len() as u32;
+            self.weights.resize(self.features.len() * self.tasks, 0.0);
+        }
+        (*row as usize - 1) * self.tasks
+    }
+
+    /// Makes room for more tasks, whose weights are zero.
+    pub(crate) fn grow(&mut self, tasks: usize) {
+        let mut weights = vec![0.0; self.features.len() * tasks];
+        if self.tasks > 0 {
+            let rows = weights.chunks_exact_mut(tasks).zip(self.weights.chunks_exact(self.tasks));
+            rows.for_each(|(new, old)| new[..old.len()].copy_from_slice(old));
+        }
+        (self.tasks, self.weights) = (tasks, weights);
+    }
+
+    /// Features and their rows of weights.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, &[f64])> {
+        self.features.iter().copied().zip(self.weights.chunks_exact(self.tasks.max(1)))
+    }
+
     /// `w_j += step * rates[j] * x` for every task j.
     pub(crate) fn add(&mut self, x: SparseView<'_>, rates: &[f64], step: f64) {
         for (feature, value) in x.iter() {
-            let row = self.rows.entry(feature);
-            if *row == 0 {
-                self.features.push(feature);
-                *row = self.features.len() as u32;
-                self.weights.resize(self.features.len() * self.tasks, 0.0);
-            }
-            let start = (*row as usize - 1) * self.tasks;
+            let start = self.start_of(feature);
             let amount = step * value;
             for (weight, rate) in self.weights[start..start + self.tasks].iter_mut().zip(rates) {
                 *weight += amount * rate;

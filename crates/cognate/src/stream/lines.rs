@@ -49,6 +49,11 @@ impl Lines {
         &self.buffer
     }
 
+    /// Whether the next line is here, or known to be the last: asking for it will not wait.
+    pub(crate) fn has_line(&self) -> bool {
+        self.ended || memchr::memchr(b'\n', &self.buffer[self.searched..self.filled]).is_some()
+    }
+
     /// The next line.
     #[inline]
     pub(crate) fn next(&mut self) -> io::Result<Next> {

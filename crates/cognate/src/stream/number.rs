@@ -41,7 +41,10 @@ pub(crate) fn digits(buffer: &[u8], at: usize) -> (u64, usize) {
 /// Characters that [`common_feature`] looks at.
 pub(crate) const WINDOW: usize = 24;
 
-/// How many of the next characters come before a blank, as far as sixteen of them say.
+/// Characters that [`before_blank`] looks at.
+pub(crate) const SEEN_BEFORE_BLANK: usize = 16;
+
+/// How many of the next characters come before a blank; [`SEEN_BEFORE_BLANK`] is as many or more.
 ///
 /// Cheaper than reading them as numbers: whoever knows where the next token begins can start on it at once.
 #[inline]
@@ -152,6 +155,21 @@ mod tests {
         }
         assert_eq!(short_decimal(&padded(".5"), 0), Some((0.5, 2)));
         assert_eq!(short_decimal(&padded("5."), 0), Some((5.0, 2)));
+    }
+
+    #[test]
+    fn blanks_are_found_as_far_as_looked() {
+        for (text, expected) in [
+            ("", 0),
+            ("1:0.5", 5),
+            ("1234567:", 8),
+            ("123456:-0.25", 12),
+            ("1234567:0.25252", 15),
+            ("1234567:0.252525", 16),
+            ("1234567:0.25252525", 16),
+        ] {
+            assert_eq!(before_blank(padded(text).first_chunk().unwrap()), expected, "{text}");
+        }
     }
 
     #[test]

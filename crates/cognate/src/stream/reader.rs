@@ -43,6 +43,8 @@ pub struct Reader {
     /// The next input to open.
     next_input: usize,
     lines: Option<Lines>,
+    /// Whether the input is a pipe or a terminal, whose next line may be long in coming.
+    live: bool,
     line_number: u64,
     /// Bad lines skipped in this pass.
     skipped: u64,
@@ -67,6 +69,7 @@ impl Reader {
             tasks,
             next_input: 0,
             lines: None,
+            live: false,
             line_number: 0,
             skipped: 0,
             again: false,
@@ -81,6 +84,7 @@ impl Reader {
             return Ok(false);
         };
         self.lines = Some(Lines::new(input.open(&self.position, &self.options.stop)?));
+        self.live = input.size().is_none();
         self.next_input += 1;
         self.line_number = 0;
         Ok(true)
@@ -96,6 +100,10 @@ impl Reader {
             return Ok(());
         };
         while batch.len() < BATCH_EXAMPLES && batch.indices.len() < BATCH_FEATURES {
+            // Whoever sends a line through a pipe may wait for its answer before sending the next.
+            if self.live && !batch.is_empty() && !lines.has_line() {
+                return Ok(());
+            }
             let next = match lines.next() {
                 Ok(next) => next,
                 Err(_) if self.options.stop.load(Ordering::Relaxed) => {

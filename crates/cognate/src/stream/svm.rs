@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
 use super::lines::Line;
-use super::number::{before_blank, common_feature, digits, short_decimal};
+use super::number::{SEEN_BEFORE_BLANK, before_blank, common_feature, digits, short_decimal};
 use super::reader::Labels;
 use crate::example::{BIAS_FEATURE, Example, TaskId, is_valid};
 use crate::tasks::Tasks;
@@ -159,7 +159,10 @@ impl LineParser {
             let token = before_blank(window).min(end - at);
             match common_feature(window) {
                 Some((index, value, length))
-                    if length == token && index > previous && index <= self.largest_index =>
+                    if length == token
+                        && length < SEEN_BEFORE_BLANK
+                        && index > previous
+                        && index <= self.largest_index =>
                 {
                     batch.indices.push(index - 1);
                     batch.values.push(value);

@@ -1,0 +1,231 @@
+//! `cognate bound`: the mistakes of a model beside those that the theorems allow.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use cognate::Model;
+use cognate::bounds::{BestCoupling, Certificate, Comparator, Counted, Theorems, Transcript};
+use cognate::run::RunOptions;
+use cognate::stream::{Input, Memory, Reader, ReaderOptions, StreamConfig};
+use serde_json::json;
+
+use super::{feature_of_name, find_task, inputs, load_model};
+use crate::args::{BoundArgs, StreamArgs};
+use crate::output::{self, CheckFailed, table};
+use crate::plot::scale::count;
+use crate::settings::stream_config;
+
+/// Runs the command.
+pub(crate) fn run(args: &BoundArgs) -> anyhow::Result<()> {
+    let model = load_model(&args.model)?;
+    let config = &model.config();
+    let theorems = Theorems::of(&config.learner, model.tasks(), config.features)?;
+    let given = args.comparator.as_deref().map(|path| read_comparator(path, &model)).transpose()?;
+    let transcript = replay(args, &model)?;
+    let comparator = match given {
+        Some(comparator) => comparator,
+        None => theorems.hindsight(&transcript)?,
+    };
+    let certificates = theorems.certify(&transcript, &comparator)?;
+    let coupling = theorems.best_coupling(&transcript, &comparator);
+    if args.json {
+        output::print_json(&json!({
+            "examples": transcript.len(),
+            "mistakes": transcript.mistakes(),
+            "comparator": args.comparator.as_ref().map_or("hindsight".into(), |path| path.display().to_string()),
+            "certificates": certificates,
+            "best_coupling": coupling,
+        }))?;
+    } else {
+        output::print(&as_text(args, &transcript, &certificates, coupling))?;
+    }
+    let violated: Vec<&str> = certificates
+        .iter()
+        .filter(|certificate| !certificate.holds)
+        .map(|certificate| certificate.name)
+        .collect();
+    if violated.is_empty() {
+        Ok(())
+    } else {
+        Err(CheckFailed(format!("violated: {}", violated.join(", "))).into())
+    }
+}
+
+/// Learns the stream again from nothing; it must be the one that the model was learnt from.
+fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
+    let config = stream_of(model, &args.stream)?;
+    let sources = inputs(&args.data)?;
+    let mut fresh = model.unlearnt()?;
+    let options = ReaderOptions {
+        preprocess: config.preprocess(),
+        features: model.config().features,
+        skip_bad: args.stream.skip_bad,
+        ..ReaderOptions::default()
+    };
+    let mut reader = Reader::new(sources.clone(), fresh.tasks().clone(), options);
+    let memory = Memory::load(&mut reader, fresh.tasks())?;
+    let mut stream = memory.ordered(config.order, config.seed, config.simultaneous);
+    let options = RunOptions {
+        passes: config.passes,
+        threads: NonZeroUsize::MIN,
+        inputs: sources.iter().map(Input::name).collect(),
+    };
+    let transcript = Transcript::record(&mut fresh, &mut stream, &options)?;
+    let (learnt, found) = (model.metrics().total(), fresh.metrics().total());
+    if (learnt.mistakes, learnt.examples) != (found.mistakes, found.examples) {
+        bail!(
+            "the model counts {} mistakes on {} examples, this stream gives {} on {}: it is not the stream it was \
+             learnt from, or not in its order (--order, --seed, --passes)",
+            learnt.mistakes,
+            learnt.examples,
+            found.mistakes,
+            found.examples,
+        );
+    }
+    Ok(transcript)
+}
+
+/// How the model's stream was read: what the model remembers, and the flags for the rest.
+fn stream_of(model: &Model, flags: &StreamArgs) -> anyhow::Result<StreamConfig> {
+    let known = model.config();
+    let base = json!({
+        "stream": {
+            "normalize": known.preprocess.normalize,
+            "clip": known.preprocess.clip,
+            "bias": known.preprocess.bias,
+            "simultaneous": known.simultaneous,
+        },
+    });
+    let config = stream_config(flags, base)?;
+    if config.preprocess() != known.preprocess || config.simultaneous != known.simultaneous {
+        bail!(
+            "the model was learnt with {} and simultaneous = {}, but the flags say otherwise; leave them out",
+            json!(known.preprocess),
+            known.simultaneous,
+        );
+    }
+    Ok(config)
+}
+
+/// Vectors from CSV: task, feature, value.
+fn read_comparator(path: &Path, model: &Model) -> anyhow::Result<Comparator> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let mut vectors = vec![BTreeMap::new(); model.tasks().len()];
+    let mut place = 1;
+    for (number, line) in text.lines().enumerate() {
+        let at = || format!("{}:{}", path.display(), number + 1);
+        place = number + 1;
+        if line.trim().is_empty()
+            || (number == 0 && line.trim_start_matches('\u{feff}') == "task,feature,value")
+        {
+            continue;
+        }
+        let (task, feature, value) =
+            split_row(line).with_context(|| format!("{}: {line:?}; expected task,feature,value", at()))?;
+        let task = find_task(model, &task).with_context(at)?;
+        let Some(feature) = feature_of_name(feature) else {
+            bail!("{}: feature {feature:?}; expected a number from 1, or bias", at());
+        };
+        let number = value.parse::<f64>().ok().filter(|value| value.is_finite());
+        let Some(number) = number else {
+            bail!("{}: value {value:?}; expected a finite number", at());
+        };
+        if vectors[task.index()].insert(feature, number).is_some() {
+            bail!("{}: the feature comes twice for this task", at());
+        }
+    }
+    if vectors.iter().all(BTreeMap::is_empty) {
+        bail!("{}:{place}: no vector; expected lines task,feature,value", path.display());
+    }
+    Ok(Comparator::new(vectors))
+}
+
+/// Task, feature and value of a line; a task name may be quoted, and hold commas.
+fn split_row(line: &str) -> Option<(String, &str, &str)> {
+    let (rest, value) = line.rsplit_once(',')?;
+    let (task, feature) = rest.rsplit_once(',')?;
+    let task = match task.strip_prefix('"') {
+        None => task.to_owned(),
+        Some(quoted) => quoted.strip_suffix('"')?.replace("\"\"", "\""),
+    };
+    Some((task, feature.trim(), value.trim()))
+}
+
+fn as_text(
+    args: &BoundArgs,
+    transcript: &Transcript,
+    certificates: &[Certificate],
+    coupling: Option<BestCoupling>,
+) -> String {
+    let shared = certificates.iter().any(|certificate| certificate.counted == Counted::SharedLoss);
+    let header = [
+        "theorem",
+        if shared { "shared loss" } else { "mistakes" },
+        "bound",
+        "holds",
+        "L",
+        "D",
+        "in advance",
+        "right-hand side",
+    ];
+    let rows = certificates.iter().map(|certificate| {
+        let found = match certificate.counted {
+            Counted::Mistakes => count(certificate.found as u64),
+            _ => number(certificate.found),
+        };
+        vec![
+            certificate.name.to_owned(),
+            found,
+            number(certificate.bound),
+            if certificate.holds { "yes" } else { "NO" }.to_owned(),
+            number(certificate.loss),
+            number(certificate.complexity),
+            number(certificate.in_advance),
+            certificate.formula.to_owned(),
+        ]
+    });
+    let compared = match &args.comparator {
+        Some(path) => format!("the vectors of {}", path.display()),
+        None => "vectors found in hindsight".to_owned(),
+    };
+    let mut text = format!(
+        "{} examples of {} tasks, compared with {compared}\n\n{}\n",
+        count(transcript.len() as u64),
+        count(transcript.tasks() as u64),
+        table(&header, rows).trim_fmt(),
+    );
+    for certificate in certificates {
+        let parts: Vec<String> =
+            certificate.parts.iter().map(|part| format!("{} = {}", part.name, number(part.value))).collect();
+        text += &format!("\n{}: {}", certificate.name, parts.join(", "));
+    }
+    if let Some(BestCoupling { b, complexity, in_advance }) = coupling {
+        text += &format!(
+            "\n\nCorollary 4 with the best b for this comparator, b = {}: D = {}, in advance {}",
+            number(b),
+            number(complexity),
+            number(in_advance),
+        );
+    }
+    text
+}
+
+/// A number of any size with the digits that matter.
+fn number(value: f64) -> String {
+    match value.abs() {
+        _ if value.is_infinite() => "infinite".to_owned(),
+        size if size == 0.0 || (0.001..1e7).contains(&size) => {
+            let digits = if size < 1.0 {
+                4
+            } else if size < 100.0 {
+                2
+            } else {
+                1
+            };
+            format!("{value:.digits$}")
+        }
+        _ => format!("{value:.3e}"),
+    }
+}

@@ -1,0 +1,189 @@
+//! The 2p-norm matrix Perceptron: tasks that span few dimensions learn from each other.
+//!
+//! Paper: MP10 section 6, Figure 3, Theorem 9; section 6.2.1 for the dual form.
+//! Protocol: all tasks in one round; on a one-task stream a round has one example.
+//!
+//! State: V, a vector a task, the sum of y x over the task's mistakes; V'V; and C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1).
+//!
+//! Predict: w_i'x with W = V C, the gradient of half the squared Schatten 2p-norm of V.
+//! Update, after a round with mistakes: v_i += y_i x_i for every mistaken task, then C follows.
+//!
+//! Cost: predict O(K s). Update O(K s) a mistaken task and O(K^3 log p) a round with mistakes; nothing is decomposed.
+//! Memory: d K + K^2; with a kernel the mistaken examples + K^2.
+//!
+//! Bound: Theorem 9 (tests/bounds.rs).
+//!
+//! Departures: none; as in `perceptron` a margin of 0 is a mistake. A kernel other than the plain inner product gives
+//! the dual form.
+//! Reduces to: K independent Perceptrons with p = 1.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{About, Algorithm, Protocol, restored_tasks};
+use crate::error::{ConfigError, ConfigProblem, StateError};
+use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::interaction::InteractionConfig;
+use crate::kernel::KernelConfig;
+use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support, in_task_order};
+use crate::linalg::{Columns, ColumnsState};
+use crate::stream::Batch;
+use crate::tasks::Tasks;
+
+/// Parameters of `schatten-perceptron`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SchattenPerceptronConfig {
+    /// The norm, a whole number from 1 to 50: 1 shares nothing, a large one prefers tasks that span few dimensions
+    #[schemars(with = "u32", range(min = 1, max = 50))]
+    pub p: f64,
+    /// How the likeness of two examples is measured
+    pub kernel: KernelConfig,
+}
+
+impl Default for SchattenPerceptronConfig {
+    fn default() -> Self {
+        Self { p: 2.0, kernel: KernelConfig::default() }
+    }
+}
+
+/// What is wrong with a p that must be a whole number from 1 to 50.
+pub(super) fn check_p(p: f64) -> Option<ConfigProblem> {
+    let fits = p.fract() == 0.0 && (1.0..=50.0).contains(&p);
+    (!fits).then(|| ConfigProblem::new("p", format!("must be a whole number from 1 to 50, got {p}")))
+}
+
+/// K x K matrices beyond this take gigabytes, and seconds a round.
+pub(super) const MOST_TASKS: usize = 4000;
+
+impl SchattenPerceptronConfig {
+    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+        let kernel = self.kernel.validate().into_iter().map(|problem| problem.within("kernel"));
+        check_p(self.p).into_iter().chain(kernel).collect()
+    }
+
+    #[expect(clippy::unused_self, reason = "the registry asks every config")]
+    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
+        None
+    }
+
+    #[expect(
+        clippy::unused_self,
+        clippy::needless_pass_by_ref_mut,
+        reason = "the registry asks every config"
+    )]
+    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+        None
+    }
+}
+
+/// The 2p-norm matrix Perceptron; see the head of its file.
+#[derive(Debug, Clone)]
+pub struct SchattenPerceptron {
+    columns: Columns,
+    /// Rounds seen.
+    seen: u64,
+}
+
+impl SchattenPerceptron {
+    pub(super) const ABOUT: About = About {
+        id: "schatten-perceptron",
+        title: "2p-norm matrix Perceptron: tasks that span few dimensions",
+        paper: "MP10 sec. 6",
+        protocol: Protocol::AllTasks,
+        predict_cost: "O(K s); O(m s) with a kernel",
+        update_cost: "O(K^2 s + K^3)",
+        memory: "d K + K^2; with a kernel the mistaken examples",
+        most_tasks: Some(MOST_TASKS),
+    };
+}
+
+impl Predict for SchattenPerceptron {
+    fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        self.columns.margin(task, x)
+    }
+}
+
+impl LearnOne for SchattenPerceptron {
+    fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
+        self.columns.meet(example.task);
+        self.seen += 1;
+        let mistake = is_mistake(example.label, margin);
+        if mistake {
+            self.columns.add(example.task, example.features, example.label, self.seen);
+            self.columns.follow();
+        }
+        mistake
+    }
+
+    fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
+        self.seen += 1;
+        outcomes.clear();
+        outcomes.extend(round.examples().map(|example| {
+            let margin = self.margin(example.task, example.features);
+            Outcome { margin, updated: is_mistake(example.label, margin) }
+        }));
+        for at in in_task_order(round) {
+            let Example { task, features, label } = round.example(at);
+            self.columns.meet(task);
+            if outcomes[at].updated {
+                self.columns.add(task, features, label, self.seen);
+            }
+        }
+        if outcomes.iter().any(|outcome| outcome.updated) {
+            self.columns.follow();
+        }
+    }
+}
+
+impl Inspect for SchattenPerceptron {
+    fn tasks(&self) -> usize {
+        self.columns.tasks()
+    }
+
+    /// C\[to, from\]: how much of what `from` has learnt is in the weights of `to`.
+    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        self.columns.relation(to, from)
+    }
+
+    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        self.columns.weights(task)
+    }
+
+    fn supports(&self) -> Option<Vec<Support>> {
+        self.columns.supports()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.columns.heap_bytes()
+    }
+}
+
+/// Saved form of [`SchattenPerceptron`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SchattenPerceptronState {
+    tasks: u64,
+    seen: u64,
+    columns: ColumnsState,
+}
+
+impl Algorithm for SchattenPerceptron {
+    type Config = SchattenPerceptronConfig;
+    type State = SchattenPerceptronState;
+
+    fn build(config: &SchattenPerceptronConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
+        Ok(Self { columns: Columns::new(config.p as u32, &config.kernel, tasks.count()), seen: 0 })
+    }
+
+    fn state(&self) -> SchattenPerceptronState {
+        let tasks = self.columns.tasks() as u64;
+        SchattenPerceptronState { tasks, seen: self.seen, columns: self.columns.state() }
+    }
+
+    fn restore(&mut self, state: SchattenPerceptronState) -> Result<(), StateError> {
+        let tasks = restored_tasks(state.tasks, self.columns.tasks())?;
+        self.columns.restore(tasks, state.seen, state.columns)?;
+        self.seen = state.seen;
+        Ok(())
+    }
+}

@@ -1,0 +1,337 @@
+//! The multitask second-order Perceptron, in dual form.
+//!
+//! Paper: MP10 section 4.2, Figure 2 and equation (11).
+//! Protocol: one task a round.
+//!
+//! State: the m mistaken examples (x_s, i_s, y_s), their Gram matrix G[s, t] = R[i_s, i_t] k(x_s, x_t) as the
+//! Cholesky factor L of aI + G, and L^-1 y.
+//!
+//! Predict: with g[s] = R[i_s, i] k(x_s, x) and z = L^-1 g the margin is
+//! z'(L^-1 y) / (1 + (R[i, i] k(x, x) - z'z) / a): equation (11), with the example itself inside the inverse. The
+//! denominator is positive and does not touch the sign.
+//! Update, after a mistake: L gets the row (z', sqrt(a + R[i, i] k(x, x) - z'z)) and L^-1 y one more entry. Nothing
+//! is factored anew: a bordered factor is the bordered inverse at half the work, and rounds better.
+//!
+//! Cost: predict O(m s + m^2 / 2), update O(m) on top of it.
+//! Memory: the mistaken examples and m^2 / 2 numbers.
+//!
+//! Bound: Theorem 8 (tests/bounds.rs).
+//!
+//! Departures: the identity of Figure 2 is a I. R is that of the tasks met so far: when a new task changes it, L is
+//! computed anew from the examples kept, in O(m^2 s + m^3). Declare the tasks and it never happens.
+//! Reduces to: K second-order Perceptrons with `independent`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::kernel_perceptron::restored_labels;
+use super::{About, Algorithm, Protocol, restored_tasks};
+use crate::block::Block;
+use crate::error::{ConfigError, ConfigProblem, StateError};
+use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::interaction::{Interaction, InteractionConfig};
+use crate::kernel::{KernelConfig, Supports, SupportsState, square};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support};
+use crate::linalg::GrowingFactor;
+use crate::tasks::Tasks;
+
+/// Parameters of `second-order-perceptron`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecondOrderPerceptronConfig {
+    /// How tasks influence each other
+    pub interaction: InteractionConfig,
+    /// How the likeness of two examples is measured
+    pub kernel: KernelConfig,
+    /// What is added to the diagonal before inverting, positive: a large one approaches the Perceptron
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub a: f64,
+}
+
+impl Default for SecondOrderPerceptronConfig {
+    fn default() -> Self {
+        Self { interaction: InteractionConfig::default(), kernel: KernelConfig::default(), a: 1.0 }
+    }
+}
+
+impl SecondOrderPerceptronConfig {
+    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+        let interaction =
+            self.interaction.validate().into_iter().map(|problem| problem.within("interaction"));
+        let kernel = self.kernel.validate().into_iter().map(|problem| problem.within("kernel"));
+        let mut problems: Vec<_> = interaction.chain(kernel).collect();
+        if !(self.a.is_finite() && self.a > 0.0) {
+            problems.push(ConfigProblem::new("a", format!("must be positive and finite, got {}", self.a)));
+        }
+        problems
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
+    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
+        Some(&self.interaction)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
+    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+        Some(&mut self.interaction)
+    }
+}
+
+/// The multitask second-order Perceptron; see the head of its file.
+#[derive(Debug, Clone)]
+pub struct SecondOrderPerceptron {
+    tasks: usize,
+    interaction: Interaction,
+    kernel: KernelConfig,
+    a: f64,
+    supports: Supports,
+    labels: Vec<f64>,
+    /// L, and L^-1 y.
+    factor: GrowingFactor,
+    solved_labels: Vec<f64>,
+    /// Examples seen.
+    seen: u64,
+}
+
+/// What (11) and the border of L are made of.
+struct Projection {
+    /// L^-1 g.
+    z: Vec<f64>,
+    /// a + R\[i, i\] k(x, x) - z'z.
+    pivot: f64,
+}
+
+impl SecondOrderPerceptron {
+    pub(super) const ABOUT: About = About {
+        id: "second-order-perceptron",
+        title: "multitask second-order Perceptron, with a kernel",
+        paper: "MP10 sec. 4.2",
+        protocol: Protocol::OneTask,
+        predict_cost: "O(m s + m^2)",
+        update_cost: "O(m)",
+        memory: "the mistaken examples and m^2 / 2 numbers",
+        most_tasks: None,
+    };
+
+    /// g: the example's row of the Gram matrix of the first `count` supports.
+    fn gram_row(&self, task: TaskId, x: SparseView<'_>, tasks: usize, count: usize) -> Vec<f64> {
+        let relation = |from: TaskId| self.interaction.relation(task, from, tasks);
+        let length = square(x);
+        let mut row = vec![0.0; count];
+        self.supports.products(
+            x,
+            |from| relation(from) != 0.0,
+            |at, product| {
+                if at < count {
+                    let likeness = self.kernel.value(product, length, self.supports.square(at));
+                    row[at] = relation(self.supports.task(at)) * likeness;
+                }
+            },
+        );
+        row
+    }
+
+    fn project(&self, factor: &GrowingFactor, mut row: Vec<f64>, own: f64) -> Projection {
+        factor.solve(&mut row);
+        // In exact numbers at least a.
+        let pivot = (self.a + own - dot(&row, &row)).max(self.a);
+        Projection { z: row, pivot }
+    }
+
+    /// R\[i, i\] k(x, x).
+    fn own_square(&self, task: TaskId, x: SparseView<'_>, tasks: usize) -> f64 {
+        self.interaction.relation(task, task, tasks) * self.kernel.square(square(x))
+    }
+
+    /// The projection of an example, with R as it is for the present tasks.
+    fn projection(&self, task: TaskId, x: SparseView<'_>) -> Projection {
+        self.project(
+            &self.factor,
+            self.gram_row(task, x, self.tasks, self.supports.len()),
+            self.own_square(task, x, self.tasks),
+        )
+    }
+
+    fn margin_of(&self, projection: &Projection) -> f64 {
+        dot(&projection.z, &self.solved_labels) * self.a / projection.pivot
+    }
+
+    /// The same learner once it has met a task that it does not know, as far as R follows the number of tasks.
+    fn with_tasks(&self, tasks: usize) -> Self {
+        let mut grown = self.clone();
+        grown.tasks = tasks;
+        grown.factor = GrowingFactor::default();
+        grown.solved_labels = Vec::new();
+        self.supports.for_each(|at, x| {
+            let task = self.supports.task(at);
+            let row = grown.gram_row(task, x, tasks, at);
+            let projection = grown.project(&grown.factor, row, grown.own_square(task, x, tasks));
+            grown.border(&projection, self.labels[at]);
+        });
+        grown
+    }
+
+    /// Whether R changes when there are so many tasks.
+    fn changes_with(&self, tasks: usize) -> bool {
+        self.supports.len() > 0 && tasks > self.tasks && self.interaction.follows_tasks()
+    }
+
+    /// Adds a row to L and an entry to L^-1 y.
+    fn border(&mut self, projection: &Projection, label: f64) {
+        let pivot = projection.pivot.sqrt();
+        self.factor.push_row(&projection.z, pivot);
+        self.solved_labels.push((label - dot(&projection.z, &self.solved_labels)) / pivot);
+    }
+
+    /// Learns from an example whose projection is known.
+    fn learn_projected(&mut self, example: Example<'_>, projection: &Projection, margin: f64) -> bool {
+        self.seen += 1;
+        let mistake = is_mistake(example.label, margin);
+        if mistake {
+            self.border(projection, example.label);
+            self.supports.push(example.task, example.features, self.seen);
+            self.labels.push(example.label);
+        }
+        mistake
+    }
+
+    fn meet(&mut self, task: TaskId) {
+        let tasks = self.tasks.max(task.index() + 1);
+        if self.changes_with(tasks) {
+            *self = self.with_tasks(tasks);
+        }
+        self.tasks = tasks;
+    }
+
+    /// (aI + G)^-1 y, the coefficients of the margin without the example itself.
+    pub fn dual_coefficients(&self) -> Vec<f64> {
+        let mut coefficients = self.solved_labels.clone();
+        self.factor.solve_transposed(&mut coefficients);
+        coefficients
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    crate::linalg::dot(a, b)
+}
+
+impl Predict for SecondOrderPerceptron {
+    fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        let tasks = self.tasks.max(task.index() + 1);
+        if self.changes_with(tasks) {
+            // A task not met yet: answer as if it had been.
+            let grown = self.with_tasks(tasks);
+            return grown.margin_of(&grown.projection(task, x));
+        }
+        self.margin_of(&self.projection(task, x))
+    }
+}
+
+impl LearnOne for SecondOrderPerceptron {
+    fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
+        self.meet(example.task);
+        if !is_mistake(example.label, margin) {
+            self.seen += 1;
+            return false;
+        }
+        let projection = self.projection(example.task, example.features);
+        self.learn_projected(example, &projection, margin)
+    }
+
+    /// As margin then update, solving once.
+    fn learn(&mut self, example: Example<'_>) -> Outcome {
+        self.meet(example.task);
+        let projection = self.projection(example.task, example.features);
+        let margin = self.margin_of(&projection);
+        Outcome { margin, updated: self.learn_projected(example, &projection, margin) }
+    }
+}
+
+impl Inspect for SecondOrderPerceptron {
+    fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        self.interaction.relation(to, from, self.tasks)
+    }
+
+    /// Those of the margin without the example itself, which has the same sign.
+    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        if !self.kernel.is_plain() {
+            return Vec::new();
+        }
+        let coefficients = self.dual_coefficients();
+        self.supports.combined(|at| coefficients[at] * self.relation(task, self.supports.task(at)))
+    }
+
+    fn supports(&self) -> Option<Vec<Support>> {
+        Some(self.supports.listed(&self.dual_coefficients()))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.supports.heap_bytes()
+            + self.factor.heap_bytes()
+            + (self.labels.capacity() + self.solved_labels.capacity()) * size_of::<f64>()
+    }
+}
+
+/// Saved form of [`SecondOrderPerceptron`]; R and the kernel follow from the config.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SecondOrderPerceptronState {
+    tasks: u64,
+    seen: u64,
+    supports: SupportsState,
+    labels: Block<f64>,
+    /// L by rows, without what is above the diagonal.
+    factor: Block<f64>,
+    solved_labels: Block<f64>,
+}
+
+impl Algorithm for SecondOrderPerceptron {
+    type Config = SecondOrderPerceptronConfig;
+    type State = SecondOrderPerceptronState;
+
+    fn build(
+        config: &SecondOrderPerceptronConfig,
+        tasks: &Tasks,
+        _: Option<u32>,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            tasks: tasks.count(),
+            interaction: config.interaction.build(tasks).map_err(|error| error.within("interaction"))?,
+            kernel: config.kernel.clone(),
+            a: config.a,
+            supports: Supports::default(),
+            labels: Vec::new(),
+            factor: GrowingFactor::default(),
+            solved_labels: Vec::new(),
+            seen: 0,
+        })
+    }
+
+    fn state(&self) -> SecondOrderPerceptronState {
+        SecondOrderPerceptronState {
+            tasks: self.tasks as u64,
+            seen: self.seen,
+            supports: self.supports.state(),
+            labels: Block(self.labels.clone()),
+            factor: Block(self.factor.entries().to_vec()),
+            solved_labels: Block(self.solved_labels.clone()),
+        }
+    }
+
+    fn restore(&mut self, state: SecondOrderPerceptronState) -> Result<(), StateError> {
+        self.tasks = restored_tasks(state.tasks, self.tasks)?;
+        self.supports = Supports::restore(self.tasks, state.seen, &state.supports)?;
+        let count = self.supports.len();
+        (self.seen, self.labels) = (state.seen, restored_labels(state.labels.0, count)?);
+        self.factor = GrowingFactor::restore(count, state.factor.0)?;
+        if state.solved_labels.0.len() != count {
+            return Err(StateError::new("there is not one solved label a support"));
+        }
+        crate::linalg::check_finite(&state.solved_labels.0)?;
+        self.solved_labels = state.solved_labels.0;
+        Ok(())
+    }
+}

@@ -1,0 +1,397 @@
+//! Which theorems speak of a learner, and what they say of a run.
+
+use serde_json::Value;
+
+use super::comparator::Comparator;
+use super::geometry::Geometry;
+use super::hindsight::{best_length, directions};
+use super::perceptron::{self, BestCoupling, Rate, Told, best_coupling};
+use super::schatten::{self, SharedLoss};
+use super::transcript::Transcript;
+use super::{BoundError, Certificate, Counted, Detail, Parts, Scope, p_norm, second_order};
+use crate::algorithms::{LearnerConfig, LossNorm};
+use crate::choice::NoParameters;
+use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig, Strength};
+use crate::kernel::KernelConfig;
+use crate::tasks::Tasks;
+
+/// The learners that have a bound.
+pub(super) const LEARNERS: [&str; 6] = [
+    "perceptron",
+    "kernel-perceptron",
+    "p-norm-perceptron",
+    "second-order-perceptron",
+    "schatten-perceptron",
+    "shared-loss-perceptron",
+];
+
+/// The theorems that hold for a learner.
+#[derive(Debug, Clone)]
+pub struct Theorems {
+    /// The first one is that for which a comparator is sought.
+    claims: Vec<Claim>,
+    geometry: Geometry,
+    /// Whether the strength of coupling is a choice that Corollary 4 can judge.
+    has_coupling: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Claim {
+    Perceptron(Told),
+    PNorm { p: f64 },
+    Theorem6 { features: u32 },
+    Theorem8 { a: f64 },
+    Theorem9 { p: u32 },
+    Remark12(SharedLoss),
+}
+
+impl Claim {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Perceptron(Told::Theorem1(Rate::Largest)) => "Theorem 1",
+            Self::Perceptron(Told::Theorem1(Rate::Mean)) => "Theorem 1, mean rate",
+            Self::Perceptron(Told::Corollary3) => "Corollary 3",
+            Self::Perceptron(Told::Corollary4 { .. }) => "Corollary 4",
+            Self::Perceptron(Told::Corollary5) => "Corollary 5",
+            Self::PNorm { .. } => "Equation (9)",
+            Self::Theorem6 { .. } => "Theorem 6",
+            Self::Theorem8 { .. } => "Theorem 8",
+            Self::Theorem9 { .. } => "Theorem 9",
+            Self::Remark12(_) => "Remark 12",
+        }
+    }
+}
+
+/// Parameters of a learner as JSON.
+struct Parameters<'a>(&'a Value);
+
+impl Parameters<'_> {
+    fn number(&self, name: &'static str, default: f64, expected: &'static str) -> Result<f64, BoundError> {
+        match &self.0[name] {
+            Value::Null => Ok(default),
+            value => value.as_f64().filter(|number| *number > 0.0).ok_or_else(|| BoundError::Parameter {
+                name,
+                found: value.to_string(),
+                expected,
+            }),
+        }
+    }
+
+    /// p of a Schatten norm.
+    fn half_exponent(&self, default: u32) -> Result<u32, BoundError> {
+        let expected = "the bound is for a whole number of at least 1";
+        let p = self.number("p", f64::from(default), expected)?;
+        if p.fract() == 0.0 && p <= f64::from(u32::MAX) {
+            Ok(p as u32)
+        } else {
+            Err(BoundError::Parameter { name: "p", found: p.to_string(), expected })
+        }
+    }
+
+    fn interaction(&self) -> Result<InteractionConfig, BoundError> {
+        match &self.0["interaction"] {
+            Value::Null => Ok(InteractionConfig::default()),
+            value => serde_json::from_value(value.clone()).map_err(|_| BoundError::Parameter {
+                name: "interaction",
+                found: value.to_string(),
+                expected: "bounds need a given interaction",
+            }),
+        }
+    }
+
+    fn check_kernel(&self) -> Result<(), BoundError> {
+        let value = &self.0["kernel"];
+        let kernel = serde_json::from_value::<KernelConfig>(value.clone()).ok();
+        let name = match (value, kernel) {
+            (Value::Null, _) => return Ok(()),
+            (_, Some(KernelConfig::Linear(linear))) if !linear.normalize => return Ok(()),
+            (_, Some(KernelConfig::Linear(_))) => "linear with normalize".to_owned(),
+            (Value::Object(map), _) => map.keys().next().cloned().unwrap_or_default(),
+            (value, _) => value.as_str().unwrap_or_default().to_owned(),
+        };
+        Err(BoundError::Kernel { kernel: name })
+    }
+}
+
+impl Theorems {
+    /// The theorems of a learner among named tasks; `features` is their number where it was declared.
+    ///
+    /// # Errors
+    /// When there are none: for the learner, its kernel or its parameters.
+    pub fn of(learner: &LearnerConfig, tasks: &Tasks, features: Option<u32>) -> Result<Self, BoundError> {
+        let tree = serde_json::to_value(learner).unwrap_or_default();
+        Self::by_id(learner.id(), &tree[learner.id()], tasks, features)
+    }
+
+    /// The same, for a learner given by its id and its parameters as JSON; those left out are at their defaults.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn by_id(
+        id: &str,
+        parameters: &Value,
+        tasks: &Tasks,
+        features: Option<u32>,
+    ) -> Result<Self, BoundError> {
+        let parameters = Parameters(parameters);
+        if !LEARNERS.contains(&id) {
+            return Err(BoundError::NoTheorem { learner: id.to_owned() });
+        }
+        parameters.check_kernel()?;
+        let mut interaction = parameters.interaction()?;
+        let claims = match id {
+            "p-norm-perceptron" => {
+                if parameters.0["interaction"].is_null() {
+                    interaction = InteractionConfig::Pairwise(NoParameters::default());
+                }
+                p_norm_claims(&parameters, &interaction, tasks, features)?
+            }
+            "second-order-perceptron" => {
+                vec![Claim::Theorem8 {
+                    a: parameters.number("a", 1.0, "the bound is for a positive number")?,
+                }]
+            }
+            "schatten-perceptron" => vec![Claim::Theorem9 { p: parameters.half_exponent(2)? }],
+            "shared-loss-perceptron" => vec![Claim::Remark12(shared_loss(&parameters)?)],
+            _ => perceptron_claims(&interaction)?,
+        };
+        let coupled = matches!(
+            interaction,
+            InteractionConfig::Independent(_)
+                | InteractionConfig::Pairwise(_)
+                | InteractionConfig::Coupled(_)
+        );
+        let has_coupling = coupled && matches!(claims[0], Claim::Perceptron(_));
+        if matches!(claims[0], Claim::Theorem9 { .. } | Claim::Remark12(_)) {
+            interaction = independent();
+        }
+        Ok(Self { claims, geometry: Geometry::new(&interaction, tasks)?, has_coupling })
+    }
+
+    /// A certificate a theorem.
+    ///
+    /// # Errors
+    /// When a theorem does not speak of such a run.
+    pub fn certify(
+        &self,
+        transcript: &Transcript,
+        comparator: &Comparator,
+    ) -> Result<Vec<Certificate>, BoundError> {
+        let u = &comparator.clone().with_tasks(transcript.tasks());
+        let mut certificates: Vec<Certificate> = Vec::new();
+        for claim in &self.claims {
+            if !self.speaks_of(*claim, transcript)? {
+                continue;
+            }
+            let certificate = self.certificate(*claim, transcript, u)?;
+            // The mean is worth a row only where it differs from the largest.
+            let same = certificates.last().is_some_and(|last| {
+                (last.complexity - certificate.complexity).abs() <= 1e-9 * last.complexity.abs()
+                    || last.complexity == certificate.complexity
+            });
+            if !(same && *claim == Claim::Perceptron(Told::Theorem1(Rate::Mean))) {
+                certificates.push(certificate);
+            }
+        }
+        Ok(certificates)
+    }
+
+    /// A good comparator for the first theorem, found on the stream itself.
+    ///
+    /// # Errors
+    /// As [`Self::certify`].
+    pub fn hindsight(&self, transcript: &Transcript) -> Result<Comparator, BoundError> {
+        let claim = self.claims[0];
+        self.speaks_of(claim, transcript)?;
+        let mut found = directions(transcript, &self.geometry);
+        if !matches!(claim, Claim::Perceptron(_) | Claim::Theorem8 { .. }) {
+            // Another norm may like tasks nearer to each other, or further apart.
+            for other in [independent(), InteractionConfig::Pairwise(NoParameters::default())] {
+                found.extend(directions(transcript, &Geometry::new(&other, &Tasks::open())?));
+            }
+        }
+        let zero = Comparator::zero(transcript.tasks());
+        let mut best = (self.certificate(claim, transcript, &zero)?.in_advance, zero);
+        for direction in found {
+            let margins = signed_margins(transcript, &direction);
+            let parts = self.parts(claim, transcript, &direction, Scope::Everything)?;
+            let loss = |s: f64| loss(claim, transcript, &margins, s, Scope::Everything);
+            let (length, bound) = best_length(&parts, &margins, loss);
+            if bound < best.0 {
+                best = (bound, direction.scaled(length));
+            }
+        }
+        Ok(best.1)
+    }
+
+    /// The strength of coupling that Corollary 4 calls for, where that can be chosen.
+    pub fn best_coupling(&self, transcript: &Transcript, comparator: &Comparator) -> Option<BestCoupling> {
+        let u = &comparator.clone().with_tasks(transcript.tasks());
+        (self.has_coupling && transcript.is_one_task_a_round()).then(|| {
+            let margins = signed_margins(transcript, u);
+            best_coupling(transcript, u, loss(self.claims[0], transcript, &margins, 1.0, Scope::Everything))
+        })
+    }
+
+    /// Whether a claim is about such a run; an error if it is the learner's only one.
+    fn speaks_of(&self, claim: Claim, transcript: &Transcript) -> Result<bool, BoundError> {
+        let theorem = claim.name();
+        let grown = self.geometry.follows_tasks() && transcript.has_grown();
+        match claim {
+            Claim::PNorm { .. } | Claim::Theorem8 { .. } if grown => {
+                Err(BoundError::Grown { theorem, tasks: transcript.tasks() })
+            }
+            Claim::Theorem8 { .. } if !transcript.is_one_task_a_round() => {
+                Err(BoundError::Simultaneous { theorem })
+            }
+            Claim::Theorem6 { .. } => Ok(!grown && transcript.is_one_task_a_round()),
+            _ => Ok(true),
+        }
+    }
+
+    fn parts(
+        &self,
+        claim: Claim,
+        transcript: &Transcript,
+        u: &Comparator,
+        scope: Scope,
+    ) -> Result<Parts, BoundError> {
+        let geometry = &self.geometry;
+        Ok(match claim {
+            Claim::Perceptron(told) => perceptron::parts(told, transcript, geometry, u, scope),
+            Claim::PNorm { p } => p_norm::general(p, transcript, geometry, u, scope),
+            Claim::Theorem6 { features } => p_norm::theorem_6(features, transcript, geometry, u, scope),
+            Claim::Theorem8 { a } => second_order::parts(a, transcript, geometry, u, scope)?,
+            Claim::Theorem9 { p } => schatten::theorem_9(p, transcript, u, scope),
+            Claim::Remark12(shared) => schatten::remark_12(shared, transcript, u, scope),
+        })
+    }
+
+    fn certificate(
+        &self,
+        claim: Claim,
+        transcript: &Transcript,
+        u: &Comparator,
+    ) -> Result<Certificate, BoundError> {
+        let margins = signed_margins(transcript, u);
+        let right_hand_side = |scope| -> Result<(f64, f64, f64, Parts), BoundError> {
+            let parts = self.parts(claim, transcript, u, scope)?;
+            let loss = loss(claim, transcript, &margins, 1.0, scope);
+            let complexity = parts.complexity + parts.constant;
+            let bound = parts.formula.bound(loss, complexity);
+            Ok((if bound.is_nan() { f64::INFINITY } else { bound }, loss, complexity, parts))
+        };
+        let (bound, loss, complexity, parts) = right_hand_side(Scope::Mistakes)?;
+        let (in_advance, ..) = right_hand_side(Scope::Everything)?;
+        let (counted, found) = match claim {
+            Claim::Remark12(SharedLoss { norm, .. }) => {
+                let rounds = transcript.rounds();
+                let losses = rounds
+                    .map(|(round, _)| norm.of(&round.map(|at| transcript.hinge(at)).collect::<Vec<_>>()));
+                (Counted::SharedLoss, losses.sum())
+            }
+            _ => (Counted::Mistakes, transcript.mistakes() as f64),
+        };
+        let details = parts.details.into_iter();
+        Ok(Certificate {
+            name: claim.name(),
+            counted,
+            found,
+            bound,
+            loss,
+            complexity,
+            formula: parts.formula.text(),
+            in_advance,
+            // Sums of thousands of terms, rounded.
+            holds: found <= bound * (1.0 + 1e-9),
+            parts: details.map(|(name, value)| Detail { name, value }).collect(),
+        })
+    }
+}
+
+fn independent() -> InteractionConfig {
+    InteractionConfig::Independent(NoParameters::default())
+}
+
+fn perceptron_claims(interaction: &InteractionConfig) -> Result<Vec<Claim>, BoundError> {
+    let mut told = vec![Told::Theorem1(Rate::Largest), Told::Theorem1(Rate::Mean)];
+    match interaction {
+        InteractionConfig::Pairwise(_) => told.push(Told::Corollary3),
+        InteractionConfig::Coupled(CoupledConfig { b: Strength::Fixed(b) }) => {
+            told.push(Told::Corollary4 { b: *b });
+        }
+        InteractionConfig::Coupled(CoupledConfig { b: Strength::Auto }) => {
+            return Err(BoundError::Parameter {
+                name: "interaction.coupled.b",
+                found: "auto".to_owned(),
+                expected: "the theorems are for one strength of sharing, a number",
+            });
+        }
+        InteractionConfig::Graph(_) => told.push(Told::Corollary5),
+        _ => {}
+    }
+    Ok(told.into_iter().map(Claim::Perceptron).collect())
+}
+
+fn p_norm_claims(
+    parameters: &Parameters<'_>,
+    interaction: &InteractionConfig,
+    tasks: &Tasks,
+    features: Option<u32>,
+) -> Result<Vec<Claim>, BoundError> {
+    let given = parameters.0["p"].as_f64();
+    let usual = features.map(|features| p_norm::default_exponent(tasks.count(), features));
+    let p = given.or(usual).filter(|p| *p >= 2.0).ok_or_else(|| BoundError::Parameter {
+        name: "p",
+        found: parameters.0["p"].to_string(),
+        expected: "it follows the number of features, which must have been declared for the bound, \
+                   or is a number of at least 2",
+    })?;
+    let mut claims = vec![Claim::PNorm { p }];
+    let pairwise = match interaction {
+        InteractionConfig::Pairwise(_) => true,
+        InteractionConfig::Graph(GraphConfig { edges, .. }) => edges == &Some(Edges::Complete),
+        _ => false,
+    };
+    let is_usual = usual.is_some_and(|usual| (p - usual).abs() <= 1e-9 * usual);
+    if let Some(features) =
+        features.filter(|features| pairwise && is_usual && tasks.count().max(*features as usize) >= 3)
+    {
+        claims.push(Claim::Theorem6 { features });
+    }
+    Ok(claims)
+}
+
+fn shared_loss(parameters: &Parameters<'_>) -> Result<SharedLoss, BoundError> {
+    let norm = match &parameters.0["norm"] {
+        Value::Null => LossNorm::L1,
+        value => serde_json::from_value(value.clone()).map_err(|_| BoundError::Parameter {
+            name: "norm",
+            found: value.to_string(),
+            expected: "the bound is for l1, l2 or linf",
+        })?,
+    };
+    let c = parameters.number("c", 1.0, "the bound is for a positive number")?;
+    Ok(SharedLoss { p: parameters.half_exponent(1)?, c, norm })
+}
+
+/// `y u_i'x` of every example.
+fn signed_margins(transcript: &Transcript, u: &Comparator) -> Vec<f64> {
+    let examples = (0..transcript.len()).map(|at| transcript.example(at));
+    examples.map(|example| example.label * u.margin(example)).collect()
+}
+
+/// L of `s u`, from the margins of u.
+fn loss(claim: Claim, transcript: &Transcript, margins: &[f64], s: f64, scope: Scope) -> f64 {
+    let hinge = |at: usize| (1.0 - s * margins[at]).max(0.0);
+    match claim {
+        // The shared loss counts in every round, mistaken or not.
+        Claim::Remark12(SharedLoss { norm, .. }) => {
+            transcript.rounds().map(|(round, _)| norm.of(&round.map(hinge).collect::<Vec<_>>())).sum()
+        }
+        _ => {
+            let counted = |at: &usize| scope == Scope::Everything || transcript.is_mistake(*at);
+            (0..transcript.len()).filter(counted).map(hinge).sum()
+        }
+    }
+}
