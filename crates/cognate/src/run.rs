@@ -9,7 +9,7 @@ use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::stream::pipeline::for_each_batch;
 use crate::stream::rounds::{Grouper, Round};
-use crate::stream::{Batch, Stream, StreamError};
+use crate::stream::{Batch, Order, Stream, StreamError};
 use crate::tasks::Tasks;
 
 /// What happened to one example.
@@ -83,6 +83,15 @@ pub enum Serve {
     ///
     /// The adversarial choice of tasks in the experiments of MP10, section 7.
     Hardest,
+}
+
+impl From<Order> for Serve {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Adversarial => Self::Hardest,
+            Order::File | Order::Shuffle | Order::Interleave => Self::All,
+        }
+    }
 }
 
 impl Default for RunOptions {

@@ -71,6 +71,7 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
         passes: config.passes,
         threads: NonZeroUsize::MIN,
         inputs: sources.iter().map(Input::name).collect(),
+        serve: config.order.into(),
     };
     let transcript = Transcript::record(&mut fresh, &mut stream, &options)?;
     let (learnt, found) = (model.metrics().total(), fresh.metrics().total());

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
-use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve, learn};
-use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, StreamConfig};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, learn};
+use cognate::stream::{Input, Memory, Reader, ReaderOptions, StreamConfig};
 use cognate::{LearnerConfig, Model, Stream, Tasks};
 use serde::Serialize;
 use serde_json::json;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         passes: stream_config.passes,
         threads: args.threads,
         inputs: sources.iter().map(Input::name).collect(),
-        serve: if stream_config.order == Order::Adversarial { Serve::Hardest } else { Serve::All },
+        serve: stream_config.order.into(),
     };
     let progress = learn(&mut model, &mut *stream, &options, &mut watch)?;
     watch.interrupt.hold();

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use crate::example::{Example, is_mistake};
 use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::run::{Observer, Progress, RoundReport, RunError, RunOptions, learn};
+use crate::run::{Observer, Progress, RoundReport, RunError, RunOptions, Serve, learn};
 use crate::stream::{Batch, Stream, StreamError};
 use crate::tasks::Tasks;
 
@@ -55,6 +55,16 @@ impl Transcript {
         let mut reports = Reports(Vec::new());
         learn(model, &mut copied, options, &mut reports)?;
         let examples = copied.examples;
+        if options.serve == Serve::Hardest {
+            // Rounds are whole and of one size; the example served is that of its task.
+            let size = examples.len() / reports.0.len().max(1);
+            for (round, report) in reports.0.iter().enumerate() {
+                let places = round * size..(round + 1) * size;
+                let served = places.map(|at| examples.example(at)).find(|one| one.task == report.task);
+                transcript.push_round(served.map(|example| (example, report.margin)));
+            }
+            return Ok(transcript);
+        }
         let mut at = 0;
         for round in reports.0.chunk_by(|a, b| a.round == b.round) {
             let numbered = (at..).zip(round);
