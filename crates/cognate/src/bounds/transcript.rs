@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use crate::example::{Example, is_mistake};
 use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::run::{Observer, Progress, RoundReport, RunError, RunOptions, learn};
+use crate::run::{Observer, Progress, RoundReport, RunError, RunOptions, Serve, learn};
 use crate::stream::{Batch, Stream, StreamError};
 use crate::tasks::Tasks;
 
@@ -53,7 +53,9 @@ impl Transcript {
         let mut transcript = Self::new(model.learner().as_inspect().tasks());
         let mut copied = Copied { stream, examples: Batch::default() };
         let mut reports = Reports(Vec::new());
-        learn(model, &mut copied, options, &mut reports)?;
+        // A report is of the next example, which it is when every one is served.
+        let options = RunOptions { serve: Serve::All, ..options.clone() };
+        learn(model, &mut copied, &options, &mut reports)?;
         let examples = copied.examples;
         let mut at = 0;
         for round in reports.0.chunk_by(|a, b| a.round == b.round) {
