@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use cognate::Model;
 use cognate::bounds::{BestCoupling, Certificate, Comparator, Counted, Theorems, Transcript};
 use cognate::run::RunOptions;
-use cognate::stream::{Input, Memory, Reader, ReaderOptions, StreamConfig};
+use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, StreamConfig};
 use serde_json::json;
 
 use super::{feature_of_name, find_task, inputs, load_model};
@@ -56,6 +56,9 @@ pub(crate) fn run(args: &BoundArgs) -> anyhow::Result<()> {
 /// Learns the stream again from nothing; it must be the one that the model was learnt from.
 fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
     let config = stream_of(model, &args.stream)?;
+    if config.order == Order::Adversarial {
+        bail!("--order adversarial: bounds are computed for streams of which every example is served");
+    }
     let sources = inputs(&args.data)?;
     let mut fresh = model.unlearnt()?;
     let options = ReaderOptions {
@@ -71,7 +74,7 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
         passes: config.passes,
         threads: NonZeroUsize::MIN,
         inputs: sources.iter().map(Input::name).collect(),
-        serve: config.order.into(),
+        ..RunOptions::default()
     };
     let transcript = Transcript::record(&mut fresh, &mut stream, &options)?;
     let (learnt, found) = (model.metrics().total(), fresh.metrics().total());

@@ -53,18 +53,10 @@ impl Transcript {
         let mut transcript = Self::new(model.learner().as_inspect().tasks());
         let mut copied = Copied { stream, examples: Batch::default() };
         let mut reports = Reports(Vec::new());
-        learn(model, &mut copied, options, &mut reports)?;
+        // A report is of the next example, which it is when every one is served.
+        let options = RunOptions { serve: Serve::All, ..options.clone() };
+        learn(model, &mut copied, &options, &mut reports)?;
         let examples = copied.examples;
-        if options.serve == Serve::Hardest {
-            // Rounds are whole and of one size; the example served is that of its task.
-            let size = examples.len() / reports.0.len().max(1);
-            for (round, report) in reports.0.iter().enumerate() {
-                let places = round * size..(round + 1) * size;
-                let served = places.map(|at| examples.example(at)).find(|one| one.task == report.task);
-                transcript.push_round(served.map(|example| (example, report.margin)));
-            }
-            return Ok(transcript);
-        }
         let mut at = 0;
         for round in reports.0.chunk_by(|a, b| a.round == b.round) {
             let numbered = (at..).zip(round);
