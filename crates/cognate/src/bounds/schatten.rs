@@ -20,13 +20,6 @@ pub(super) struct SharedLoss {
     pub(super) norm: LossNorm,
 }
 
-impl SharedLoss {
-    /// The tau of the dual norm at most c that makes tau'loss largest.
-    fn tau(self, losses: &[f64]) -> Vec<f64> {
-        self.norm.shares(losses, self.c)
-    }
-}
-
 /// Positions of a round's examples in order of task.
 fn by_task(transcript: &Transcript, round: std::ops::Range<usize>) -> Vec<usize> {
     let mut order: Vec<usize> = round.collect();
@@ -89,8 +82,12 @@ pub(super) fn remark_12(shared: SharedLoss, transcript: &Transcript, u: &Compara
         let square = match scope {
             Scope::Mistakes => {
                 let losses: Vec<f64> = order.iter().map(|at| transcript.hinge(*at)).collect();
-                let columns: Vec<(usize, f64)> =
-                    order.iter().copied().zip(shared.tau(&losses)).filter(|pair| pair.1 != 0.0).collect();
+                let columns: Vec<(usize, f64)> = order
+                    .iter()
+                    .copied()
+                    .zip(shared.norm.shares(&losses, shared.c))
+                    .filter(|pair| pair.1 != 0.0)
+                    .collect();
                 matrix_norm_squared(transcript, &columns, p)
             }
             Scope::Everything => {
@@ -117,23 +114,6 @@ pub(super) fn remark_12(shared: SharedLoss, transcript: &Transcript, u: &Compara
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tau_makes_the_product_with_the_losses_largest() {
-        let losses = [0.0, 3.0, 1.0, 3.0];
-        let shared = |norm| SharedLoss { p: 2, c: 2.0, norm };
-        for (norm, expected) in [
-            (LossNorm::L1, vec![0.0, 2.0, 2.0, 2.0]),
-            (LossNorm::Linf, vec![0.0, 2.0, 0.0, 0.0]),
-            (LossNorm::L2, losses.iter().map(|loss| 2.0 * loss / 19.0_f64.sqrt()).collect()),
-        ] {
-            let tau = shared(norm).tau(&losses);
-            assert_eq!(tau, expected);
-            let product: f64 = tau.iter().zip(losses).map(|(tau, loss)| tau * loss).sum();
-            assert!((product - 2.0 * norm.of(&losses)).abs() < 1e-12);
-            assert_eq!(shared(norm).tau(&[0.0, 0.0]), [0.0, 0.0]);
-        }
-    }
 
     #[test]
     fn schatten_norms_of_a_diagonal_matrix() {
