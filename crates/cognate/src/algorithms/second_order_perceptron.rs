@@ -6,7 +6,7 @@
 //! State: the m mistaken examples (x_s, i_s, y_s), their Gram matrix G[s, t] = R[i_s, i_t] k(x_s, x_t) as the
 //! Cholesky factor L of aI + G, and L^-1 y.
 //!
-//! Predict: with g[s] = R[i_s, i] k(x_s, x) and z = L^-1 g the margin is
+//! Predict: with g_s = R\[i_s, i\] k(x_s, x) and z = L^-1 g the margin is
 //! z'(L^-1 y) / (1 + (R[i, i] k(x, x) - z'z) / a): equation (11), with the example itself inside the inverse. The
 //! denominator is positive and does not touch the sign.
 //! Update, after a mistake: L gets the row (z', sqrt(a + R[i, i] k(x, x) - z'z)) and L^-1 y one more entry. Nothing
