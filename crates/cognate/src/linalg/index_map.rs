@@ -118,7 +118,7 @@ impl Cell for u32 {
 }
 
 /// The array may be this many times larger than the number of its keys.
-const SLACK: usize = 4;
+const SLACK: usize = 8;
 
 /// No key is this large, see [`crate::example::BIAS_FEATURE`].
 const EMPTY: u32 = u32::MAX;
