@@ -19,7 +19,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Protocol, restored_tasks};
+use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
 use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
@@ -38,21 +38,19 @@ pub struct KernelPerceptronConfig {
     pub kernel: KernelConfig,
 }
 
-impl KernelPerceptronConfig {
-    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+impl Parameters for KernelPerceptronConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
         let interaction =
             self.interaction.validate().into_iter().map(|problem| problem.within("interaction"));
         let kernel = self.kernel.validate().into_iter().map(|problem| problem.within("kernel"));
         interaction.chain(kernel).collect()
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
-    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
+    fn interaction(&self) -> Option<&InteractionConfig> {
         Some(&self.interaction)
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
-    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+    fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         Some(&mut self.interaction)
     }
 }

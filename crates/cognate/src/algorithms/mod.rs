@@ -54,9 +54,25 @@ pub struct About {
     pub most_tasks: Option<usize>,
 }
 
+/// What the registry asks of a learner's parameters.
+pub(crate) trait Parameters {
+    /// Everything wrong with them.
+    fn validate(&self) -> Vec<ConfigProblem>;
+
+    /// The interaction among them, where there is one.
+    fn interaction(&self) -> Option<&InteractionConfig> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+        None
+    }
+}
+
 /// What an algorithm file provides beside [`LearnOne`] and [`Inspect`].
 pub(crate) trait Algorithm: LearnOne + Inspect + Sized {
-    type Config;
+    type Config: Parameters;
     type State: Serialize + for<'de> Deserialize<'de>;
 
     /// The only way to make a learner; `features` is their number where it was declared.
@@ -132,7 +148,7 @@ macro_rules! registry {
             }
 
             /// Everything wrong with the parameters themselves.
-            pub(crate) fn validate(&self) -> Vec<crate::error::ConfigProblem> {
+            pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
                 let problems = match self { $(Self::$variant(config) => config.validate(),)* };
                 problems.into_iter().map(|problem| problem.within(self.id())).collect()
             }

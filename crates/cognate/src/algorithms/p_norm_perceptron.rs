@@ -30,7 +30,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Protocol};
+use super::{About, Algorithm, Parameters, Protocol};
 use crate::choice::NoParameters;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
@@ -62,8 +62,8 @@ impl Default for PNormPerceptronConfig {
     }
 }
 
-impl PNormPerceptronConfig {
-    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+impl Parameters for PNormPerceptronConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems: Vec<_> =
             self.interaction.validate().into_iter().map(|problem| problem.within("interaction")).collect();
         if let Some(p) = self.p.filter(|p| !(2.0..=LARGEST_P).contains(p)) {
@@ -73,13 +73,11 @@ impl PNormPerceptronConfig {
         problems
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
-    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
+    fn interaction(&self) -> Option<&InteractionConfig> {
         Some(&self.interaction)
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
-    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+    fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         Some(&mut self.interaction)
     }
 }

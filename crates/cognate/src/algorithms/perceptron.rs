@@ -28,7 +28,7 @@ use auto::{Auto, AutoState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Protocol, restored_tasks};
+use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
@@ -46,18 +46,16 @@ pub struct PerceptronConfig {
     pub interaction: InteractionConfig,
 }
 
-impl PerceptronConfig {
-    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+impl Parameters for PerceptronConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
         self.interaction.validate_tunable().into_iter().map(|problem| problem.within("interaction")).collect()
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
-    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
+    fn interaction(&self) -> Option<&InteractionConfig> {
         Some(&self.interaction)
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
-    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+    fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         Some(&mut self.interaction)
     }
 }

@@ -20,10 +20,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Protocol, restored_tasks};
+use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
-use crate::interaction::InteractionConfig;
 use crate::kernel::KernelConfig;
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support, in_task_order};
 use crate::linalg::{Columns, ColumnsState};
@@ -56,24 +55,10 @@ pub(super) fn check_p(p: f64) -> Option<ConfigProblem> {
 /// K x K matrices beyond this take gigabytes, and seconds a round.
 pub(super) const MOST_TASKS: usize = 4000;
 
-impl SchattenPerceptronConfig {
-    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+impl Parameters for SchattenPerceptronConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
         let kernel = self.kernel.validate().into_iter().map(|problem| problem.within("kernel"));
         check_p(self.p).into_iter().chain(kernel).collect()
-    }
-
-    #[expect(clippy::unused_self, reason = "the registry asks every config")]
-    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
-        None
-    }
-
-    #[expect(
-        clippy::unused_self,
-        clippy::needless_pass_by_ref_mut,
-        reason = "the registry asks every config"
-    )]
-    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
-        None
     }
 }
 

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kernel_perceptron::restored_labels;
-use super::{About, Algorithm, Protocol, restored_tasks};
+use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
 use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
@@ -54,8 +54,8 @@ impl Default for SecondOrderPerceptronConfig {
     }
 }
 
-impl SecondOrderPerceptronConfig {
-    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+impl Parameters for SecondOrderPerceptronConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
         let interaction =
             self.interaction.validate().into_iter().map(|problem| problem.within("interaction"));
         let kernel = self.kernel.validate().into_iter().map(|problem| problem.within("kernel"));
@@ -66,13 +66,11 @@ impl SecondOrderPerceptronConfig {
         problems
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
-    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
+    fn interaction(&self) -> Option<&InteractionConfig> {
         Some(&self.interaction)
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the registry asks every config; some have no interaction")]
-    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
+    fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         Some(&mut self.interaction)
     }
 }

@@ -22,10 +22,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::schatten_perceptron::{MOST_TASKS, check_p};
-use super::{About, Algorithm, Protocol, restored_tasks};
+use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId};
-use crate::interaction::InteractionConfig;
 use crate::kernel::KernelConfig;
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, in_task_order};
 use crate::linalg::{Columns, ColumnsState};
@@ -95,27 +94,13 @@ impl Default for SharedLossPerceptronConfig {
     }
 }
 
-impl SharedLossPerceptronConfig {
-    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+impl Parameters for SharedLossPerceptronConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems: Vec<_> = check_p(self.p).into_iter().collect();
         if !(self.c.is_finite() && self.c > 0.0) {
             problems.push(ConfigProblem::new("c", format!("must be positive and finite, got {}", self.c)));
         }
         problems
-    }
-
-    #[expect(clippy::unused_self, reason = "the registry asks every config")]
-    pub(super) fn interaction(&self) -> Option<&InteractionConfig> {
-        None
-    }
-
-    #[expect(
-        clippy::unused_self,
-        clippy::needless_pass_by_ref_mut,
-        reason = "the registry asks every config"
-    )]
-    pub(super) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
-        None
     }
 }
 
