@@ -11,6 +11,7 @@ mod plot;
 mod progressive;
 mod relation;
 mod reporting;
+mod rounds;
 mod settings;
 mod trace;
 

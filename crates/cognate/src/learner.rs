@@ -104,6 +104,11 @@ pub trait Inspect {
         None
     }
 
+    /// What a person should know about how the learning went; mostly nothing.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Bytes held on the heap.
     fn heap_bytes(&self) -> usize;
 }

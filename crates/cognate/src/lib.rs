@@ -50,6 +50,7 @@ pub mod error;
 
 mod block;
 mod choice;
+mod hedge;
 mod nearest;
 
 pub use algorithms::{Learner, LearnerConfig, REGISTRY};

@@ -52,6 +52,18 @@ conformance! {
         second_order_perceptron_independent =
             r#"{"second-order-perceptron": {"interaction": "independent", "a": 0.1}}"#,
         second_order_perceptron_gaussian = r#"{"second-order-perceptron": {"kernel": "gaussian"}}"#,
+        relation_perceptron = r#""relation-perceptron""#,
+        relation_perceptron_primed = r#"{"relation-perceptron": {"priming": 40, "start": 2.5, "shrink": 0.1}}"#,
+        relation_perceptron_free = r#"{"relation-perceptron": {"priming": 1, "trace": "none", "eta": 1e-6}}"#,
+        relation_perceptron_covariance = r#"{"relation-perceptron": {"relation": "covariance", "priming": 20}}"#,
+        relation_perceptron_von_neumann =
+            r#"{"relation-perceptron": {"relation": "von-neumann", "priming": 10, "eta": 0.01}}"#,
+        relation_perceptron_von_neumann_shrunk =
+            r#"{"relation-perceptron": {"relation": "von-neumann", "shrink": 0.2}}"#,
+        relation_perceptron_batch_optimal = r#"{"relation-perceptron": {"relation": "batch-optimal"}}"#,
+        relation_perceptron_scale_free = r#"{"relation-perceptron": {"relation": "scale-free"}}"#,
+        relation_perceptron_scale_free_primed =
+            r#"{"relation-perceptron": {"relation": "scale-free", "priming": 50, "shrink": 0.1, "start": 0.5}}"#,
         schatten_perceptron = r#""schatten-perceptron""#,
         schatten_perceptron_one = r#"{"schatten-perceptron": {"p": 1}}"#,
         schatten_perceptron_high = r#"{"schatten-perceptron": {"p": 50}}"#,

@@ -156,11 +156,15 @@ fn todays_writer_writes_the_released_bytes() {
 }
 
 /// Configs whose models are kept beside those of `perceptron`, by file.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 11] = [
     ("v1-perceptron-auto.cog", r#"{"perceptron": {"interaction": {"coupled": {"b": "auto"}}}}"#),
     ("v1-p-norm.cog", r#"{"p-norm-perceptron": {"p": 3.5}}"#),
     ("v1-kernel-gaussian.cog", r#"{"kernel-perceptron": {"interaction": "pairwise", "kernel": "gaussian"}}"#),
     ("v1-second-order.cog", r#"{"second-order-perceptron": {"a": 0.5}}"#),
+    ("v1-relation-auto.cog", r#""relation-perceptron""#),
+    ("v1-relation-covariance.cog", r#"{"relation-perceptron": {"relation": "covariance", "priming": 10}}"#),
+    ("v1-relation-von-neumann.cog", r#"{"relation-perceptron": {"relation": "von-neumann", "priming": 10}}"#),
+    ("v1-relation-scale-free.cog", r#"{"relation-perceptron": {"relation": "scale-free"}}"#),
     ("v1-schatten.cog", r#"{"schatten-perceptron": {"p": 3}}"#),
     ("v1-schatten-polynomial.cog", r#"{"schatten-perceptron": {"kernel": "polynomial"}}"#),
     ("v1-shared-loss.cog", r#"{"shared-loss-perceptron": {"p": 2, "c": 0.5, "norm": "l2"}}"#),

@@ -100,7 +100,7 @@ impl Stream {
 }
 
 /// The generated stream, from an earlier run if it is there.
-fn generated(folders: &Folders, preset: &Preset, rows: u64) -> Result<PathBuf> {
+pub(super) fn generated(folders: &Folders, preset: &Preset, rows: u64) -> Result<PathBuf> {
     let path = folders.bench.join(format!("{}-{rows}-v{}.svm", preset.name, streams::GENERATION));
     if !path.exists() {
         eprintln!("{}: generating {rows} examples", preset.name);

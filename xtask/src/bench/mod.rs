@@ -9,7 +9,7 @@ mod instructions;
 mod limits;
 mod machine;
 mod measure;
-mod page;
+pub(crate) mod page;
 mod peers;
 mod presets;
 mod random;
@@ -69,6 +69,12 @@ fn scale(text: &str) -> Result<f64, String> {
 }
 
 /// Measures; `false` if `--check` found a limit broken.
+/// The file of the stream of groups that oppose each other, generated if it is not there.
+pub(crate) fn cluster_stream() -> Result<PathBuf> {
+    let preset = presets::named("cluster").map_err(anyhow::Error::msg)?;
+    files::generated(&Folders::open()?, preset, preset.rows)
+}
+
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let folders = Folders::open()?;
     let peers = Peers::ready(&folders);

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 /// Replaces what stands between `<!-- name:begin -->` and `<!-- name:end -->` in the file.
-pub(super) fn publish(page: &Path, name: &str, content: &str) -> Result<()> {
+pub(crate) fn publish(page: &Path, name: &str, content: &str) -> Result<()> {
     let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
     let text = replaced(&text, name, content)
         .with_context(|| format!("{}: no markers <!-- {name}:begin --> and :end", page.display()))?;

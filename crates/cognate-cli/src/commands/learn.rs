@@ -23,6 +23,7 @@ use crate::peak_memory::peak_memory_bytes;
 use crate::plot::scale::{count, percent};
 use crate::progressive::{Progressive, duration};
 use crate::reporting::{command_line, page_run};
+use crate::rounds::count_rounds;
 use crate::settings::run_config;
 use crate::trace::Trace;
 
@@ -64,6 +65,9 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         write_report(path, &model, curves, run.seconds)?;
     }
     warn(&run, &args.data[0], watch.stopped);
+    if !quiet {
+        model.learner().as_inspect().remarks().iter().for_each(|remark| say(remark));
+    }
     if args.json {
         output::print_json(&summary(&model, &run))?;
     } else {
@@ -75,7 +79,11 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
 /// A fresh model of the config, or the one to resume.
 fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
     let Some(path) = &args.resume else {
-        let config = run_config(args, json!({}))?;
+        let mut config = run_config(args, json!({}))?;
+        if config.learner.wants_rounds() {
+            let rounds = count_rounds(&config, &inputs(&args.data)?, args.stream.skip_bad)?;
+            config.learner.set_rounds(rounds);
+        }
         return Ok((Model::new(&config)?, config.stream));
     };
     if args.tasks.is_some() {

@@ -3,6 +3,7 @@
 mod kernel_perceptron;
 mod p_norm_perceptron;
 mod perceptron;
+mod relation_perceptron;
 mod schatten_perceptron;
 mod second_order_perceptron;
 mod shared_loss_perceptron;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
 pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};
 pub use perceptron::{Perceptron, PerceptronConfig};
+pub use relation_perceptron::{Priming, Relation, RelationPerceptron, RelationPerceptronConfig, Trace};
 pub use schatten_perceptron::{SchattenPerceptron, SchattenPerceptronConfig};
 pub use second_order_perceptron::{SecondOrderPerceptron, SecondOrderPerceptronConfig};
 pub use shared_loss_perceptron::{LossNorm, SharedLossPerceptron, SharedLossPerceptronConfig};
@@ -68,6 +70,14 @@ pub(crate) trait Parameters {
     fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         None
     }
+
+    /// Whether a parameter is a fraction of the stream, so that the number of rounds must be known.
+    fn wants_rounds(&self) -> bool {
+        false
+    }
+
+    /// Tells how many rounds there will be.
+    fn set_rounds(&mut self, _rounds: u64) {}
 }
 
 /// What an algorithm file provides beside [`LearnOne`] and [`Inspect`].
@@ -147,6 +157,17 @@ macro_rules! registry {
                 match self { $(Self::$variant(config) => config.interaction_mut(),)* }
             }
 
+            /// Whether a parameter is a fraction of the stream: [`Self::set_rounds`] must be called before a learner
+            /// is built.
+            pub fn wants_rounds(&self) -> bool {
+                match self { $(Self::$variant(config) => config.wants_rounds(),)* }
+            }
+
+            /// Tells how many rounds there will be, which turns fractions of the stream into numbers of rounds.
+            pub fn set_rounds(&mut self, rounds: u64) {
+                match self { $(Self::$variant(config) => config.set_rounds(rounds),)* }
+            }
+
             /// Everything wrong with the parameters themselves.
             pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
                 let problems = match self { $(Self::$variant(config) => config.validate(),)* };
@@ -201,6 +222,7 @@ registry! {
     KernelPerceptron(KernelPerceptronConfig, KernelPerceptron) = "kernel-perceptron",
     PNormPerceptron(PNormPerceptronConfig, PNormPerceptron) = "p-norm-perceptron",
     SecondOrderPerceptron(SecondOrderPerceptronConfig, SecondOrderPerceptron) = "second-order-perceptron",
+    RelationPerceptron(RelationPerceptronConfig, RelationPerceptron) = "relation-perceptron",
     SchattenPerceptron(SchattenPerceptronConfig, SchattenPerceptron) = "schatten-perceptron",
     SharedLossPerceptron(SharedLossPerceptronConfig, SharedLossPerceptron) = "shared-loss-perceptron",
 }

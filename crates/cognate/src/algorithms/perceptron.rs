@@ -22,7 +22,6 @@
 //! `coupled` with b = K.
 
 mod auto;
-mod hedge;
 
 use auto::{Auto, AutoState};
 use schemars::JsonSchema;

@@ -178,13 +178,8 @@ impl Columns {
             }
             _ => return Err(StateError::new("the vectors are not of the kind that the kernel keeps")),
         }
-        if tasks.checked_add(1).and_then(|next| tasks.checked_mul(next)) != state.gram.0.len().checked_mul(2)
-        {
-            return Err(StateError::new("there is not one inner product a pair of tasks"));
-        }
-        check_finite(&state.gram.0)?;
         self.tasks = tasks;
-        self.gram = Symmetric::from_fn(tasks, |row, column| state.gram.0[row * (row + 1) / 2 + column]);
+        self.gram = Symmetric::from_lower(tasks, &state.gram.0)?;
         // As it was computed, so that not a bit differs: tasks met since have zeros.
         self.followed = usize::try_from(state.followed)
             .ok()

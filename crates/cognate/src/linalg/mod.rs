@@ -1,12 +1,14 @@
 //! Where weights and matrices are kept.
 //!
 //! `index_map` is the table under everything: small numbers to values, dense where it pays. `shared_own` keeps
-//! one shared vector and one a task, `side_by_side` the same for several learners at once; `task_rows` keeps a row of K weights a feature; `p_norm_rows` keeps both and the
+//! one shared vector and one a task, `side_by_side` the same for several learners at once; `task_rows` keeps a row of
+//! K weights a feature, `gram_rows` the same with the inner products of the tasks; `p_norm_rows` keeps both and the
 //! gradient of a squared p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products;
 //! `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate; `growing_factor` is the
 //! factor of a matrix that grows.
 
 pub(crate) mod columns;
+pub(crate) mod gram_rows;
 pub(crate) mod growing_factor;
 pub(crate) mod index_map;
 pub(crate) mod p_norm_rows;
@@ -18,6 +20,7 @@ pub(crate) mod task_rows;
 pub(crate) mod total_tree;
 
 pub(crate) use columns::{Columns, ColumnsState};
+pub(crate) use gram_rows::{GramRows, GramRowsState};
 pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};

@@ -4,6 +4,9 @@ use faer::linalg::solvers::{DenseSolveCore, Llt};
 use faer::{Mat, Side};
 use serde::{Deserialize, Serialize};
 
+use super::check_finite;
+use crate::error::StateError;
+
 /// A symmetric matrix, both triangles stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Symmetric {
@@ -195,6 +198,62 @@ impl Symmetric {
         })
     }
 
+    /// Eigenvalues with their vectors; none where they cannot be found.
+    pub(crate) fn spectrum(&self) -> Option<Spectrum> {
+        let matrix = Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column));
+        let found = matrix.self_adjoint_eigen(Side::Lower).ok()?;
+        let values: Vec<f64> = (0..self.size).map(|at| found.S()[at]).collect();
+        let sound = values.iter().all(|value| value.is_finite());
+        sound.then(|| Spectrum { values, vectors: found.U().to_owned() })
+    }
+
+    /// The sum of the diagonal.
+    pub(crate) fn trace(&self) -> f64 {
+        (0..self.size).map(|at| self.entry(at, at)).sum()
+    }
+
+    /// Whether no entry is infinite or NaN.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.entries.iter().all(|entry| entry.is_finite())
+    }
+
+    /// Replaces every entry by a function of it and of the same entry of another matrix.
+    pub(crate) fn combine(&mut self, other: &Self, entry: impl Fn(f64, f64) -> f64) {
+        self.entries.iter_mut().zip(&other.entries).for_each(|(mine, theirs)| *mine = entry(*mine, *theirs));
+    }
+
+    /// Multiplies every entry.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        self.entries.iter_mut().for_each(|entry| *entry *= factor);
+    }
+
+    /// Adds to every entry of the diagonal.
+    pub(crate) fn add_diagonal(&mut self, amount: f64) {
+        (0..self.size).for_each(|at| self.entries[at * self.size + at] += amount);
+    }
+
+    /// Adds `a b' + b a'`.
+    pub(crate) fn add_pair(&mut self, a: &[f64], b: &[f64]) {
+        for (row, (a_row, b_row)) in self.entries.chunks_exact_mut(self.size.max(1)).zip(a.iter().zip(b)) {
+            if *a_row == 0.0 && *b_row == 0.0 {
+                continue;
+            }
+            for (entry, (a, b)) in row.iter_mut().zip(a.iter().zip(b)) {
+                // Mirrored entries get the same two products, so they stay equal to the last bit.
+                *entry += a_row * b + b_row * a;
+            }
+        }
+    }
+
+    /// Takes the entries on and below the diagonal, row by row.
+    pub(crate) fn from_lower(size: usize, lower: &[f64]) -> Result<Self, StateError> {
+        if size.checked_add(1).and_then(|next| size.checked_mul(next)) != lower.len().checked_mul(2) {
+            return Err(StateError::new("there is not one number a pair of tasks"));
+        }
+        check_finite(lower)?;
+        Ok(Self::from_fn(size, |row, column| lower[row * (row + 1) / 2 + column]))
+    }
+
     /// The same matrix with more rows and columns, of zeros.
     pub(crate) fn grown(&self, size: usize) -> Self {
         let inside = |row: usize, column: usize| row < self.size && column < self.size;
@@ -260,6 +319,23 @@ impl Symmetric {
         } else {
             Err(SymmetricError::Tiny { largest: largest / shrink })
         }
+    }
+}
+
+/// Eigenvalues, increasing, with their vectors.
+#[derive(Debug, Clone)]
+pub(crate) struct Spectrum {
+    pub(crate) values: Vec<f64>,
+    vectors: Mat<f64>,
+}
+
+impl Spectrum {
+    /// The matrix with the same vectors and these eigenvalues.
+    pub(crate) fn with_values(&self, values: &[f64]) -> Symmetric {
+        let size = values.len();
+        let scaled = Mat::from_fn(size, size, |row, column| self.vectors[(row, column)] * values[column]);
+        let product = scaled * self.vectors.transpose();
+        Symmetric::from_fn(size, |row, column| f64::midpoint(product[(row, column)], product[(column, row)]))
     }
 }
 

@@ -14,13 +14,19 @@ pub(crate) struct TaskRows {
     rows: IndexMap<u32>,
     /// Row to feature, from 0.
     features: Vec<u32>,
-    /// Row-major, `tasks` weights a row.
+    /// Row-major, `stride` weights a row; those beyond `tasks` are zeros.
     weights: Vec<f64>,
+    stride: usize,
 }
 
 impl TaskRows {
     pub(crate) fn new(tasks: usize) -> Self {
-        Self { tasks, rows: IndexMap::default(), features: Vec::new(), weights: Vec::new() }
+        Self { tasks, rows: IndexMap::default(), features: Vec::new(), weights: Vec::new(), stride: tasks }
+    }
+
+    /// Features touched.
+    pub(crate) fn len(&self) -> usize {
+        self.features.len()
     }
 
     /// Inner product of `x` with the weights of the task in the given column.
@@ -29,7 +35,7 @@ impl TaskRows {
         for (feature, value) in x.iter() {
             let row = self.rows.get(feature);
             if row != 0 {
-                sum += self.weights[(row as usize - 1) * self.tasks + column] * value;
+                sum += self.weights[(row as usize - 1) * self.stride + column] * value;
             }
         }
         sum
@@ -37,15 +43,43 @@ impl TaskRows {
 
     /// Inner products of `x` with the weights of every task.
     pub(crate) fn project(&self, x: SparseView<'_>) -> Vec<f64> {
-        let mut products = vec![0.0; self.tasks];
+        let mut products = Vec::new();
+        self.project_into(x, &mut products);
+        products
+    }
+
+    /// The same, into a list that is cleared first.
+    pub(crate) fn project_into(&self, x: SparseView<'_>, products: &mut Vec<f64>) {
+        products.clear();
+        products.resize(self.tasks, 0.0);
         for (feature, value) in x.iter() {
             let row = self.rows.get(feature) as usize;
             if row != 0 {
-                let weights = &self.weights[(row - 1) * self.tasks..row * self.tasks];
+                let weights = &self.weights[(row - 1) * self.stride..];
                 products.iter_mut().zip(weights).for_each(|(product, weight)| *product += weight * value);
             }
         }
-        products
+    }
+
+    /// [`Self::project_into`], then [`Self::add`], in one walk over the rows.
+    pub(crate) fn project_and_add(
+        &mut self,
+        x: SparseView<'_>,
+        rates: &[f64],
+        step: f64,
+        products: &mut Vec<f64>,
+    ) {
+        products.clear();
+        products.resize(self.tasks, 0.0);
+        for (feature, value) in x.iter() {
+            let start = self.start_of(feature);
+            let amount = step * value;
+            let weights = &mut self.weights[start..start + self.tasks];
+            for ((weight, rate), product) in weights.iter_mut().zip(rates).zip(products.iter_mut()) {
+                *product += *weight * value;
+                *weight += amount * rate;
+            }
+        }
     }
 
     /// `w_i += step * x` for the task in the given column.
@@ -62,24 +96,31 @@ impl TaskRows {
         if *row == 0 {
             self.features.push(feature);
             *row = self.features.len() as u32;
-            self.weights.resize(self.features.len() * self.tasks, 0.0);
+            self.weights.resize(self.features.len() * self.stride, 0.0);
         }
-        (*row as usize - 1) * self.tasks
+        (*row as usize - 1) * self.stride
     }
 
     /// Makes room for more tasks, whose weights are zero.
     pub(crate) fn grow(&mut self, tasks: usize) {
-        let mut weights = vec![0.0; self.features.len() * tasks];
-        if self.tasks > 0 {
-            let rows = weights.chunks_exact_mut(tasks).zip(self.weights.chunks_exact(self.tasks));
+        self.tasks = tasks;
+        if tasks <= self.stride {
+            return;
+        }
+        // Room for as many again, so that tasks met one by one do not move all weights each time.
+        let stride = tasks.max(2 * self.stride);
+        let mut weights = vec![0.0; self.features.len() * stride];
+        if self.stride > 0 {
+            let rows = weights.chunks_exact_mut(stride).zip(self.weights.chunks_exact(self.stride));
             rows.for_each(|(new, old)| new[..old.len()].copy_from_slice(old));
         }
-        (self.tasks, self.weights) = (tasks, weights);
+        (self.stride, self.weights) = (stride, weights);
     }
 
     /// Features and their rows of weights.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, &[f64])> {
-        self.features.iter().copied().zip(self.weights.chunks_exact(self.tasks.max(1)))
+        let rows = self.weights.chunks_exact(self.stride.max(1)).map(|row| &row[..self.tasks]);
+        self.features.iter().copied().zip(rows)
     }
 
     /// `w_j += step * rates[j] * x` for every task j.
@@ -95,7 +136,7 @@ impl TaskRows {
 
     /// Non-zero weights of the task in the given column, by feature.
     pub(crate) fn weights(&self, column: usize) -> Vec<(u32, f64)> {
-        let column = self.weights.iter().skip(column).step_by(self.tasks.max(1));
+        let column = self.weights.iter().skip(column).step_by(self.stride.max(1));
         let mut weights: Vec<_> =
             self.features.iter().copied().zip(column.copied()).filter(|pair| pair.1 != 0.0).collect();
         weights.sort_unstable_by_key(|pair| pair.0);
@@ -110,7 +151,8 @@ impl TaskRows {
     }
 
     pub(crate) fn state(&self) -> TaskRowsState {
-        TaskRowsState { features: Block(self.features.clone()), weights: Block(self.weights.clone()) }
+        let weights = self.rows().flat_map(|(_, row)| row.iter().copied()).collect();
+        TaskRowsState { features: Block(self.features.clone()), weights: Block(weights) }
     }
 
     pub(crate) fn restore(tasks: usize, state: TaskRowsState) -> Result<Self, StateError> {

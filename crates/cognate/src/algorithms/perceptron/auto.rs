@@ -12,9 +12,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::AHEAD;
-use super::hedge::{Hedge, HedgeState, mix};
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::hedge::{Hedge, HedgeState, mix};
 use crate::interaction::{Scales, Uniform};
 use crate::learner::{Outcome, in_task_order};
 use crate::linalg::SideBySide;
@@ -36,7 +36,7 @@ fn scales(tasks: usize) -> LaneDots {
 #[derive(Debug, Clone)]
 pub(super) struct Auto {
     weights: SideBySide,
-    hedge: Hedge,
+    hedge: Hedge<MEMBERS>,
     /// The factors, and the K they are for; follow from it.
     scales: LaneDots,
     scales_for: usize,
@@ -195,7 +195,7 @@ impl Auto {
 
     pub(super) fn restore(&mut self, tasks: usize, state: AutoState) -> Result<(), StateError> {
         (self.weights, self.hedge) =
-            (SideBySide::restore(tasks, state.weights)?, Hedge::restore(state.hedge)?);
+            (SideBySide::restore(tasks, state.weights)?, Hedge::restore(&state.hedge)?);
         Ok(())
     }
 }

@@ -17,47 +17,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StateError;
 use crate::example::is_mistake;
-use crate::linalg::side_by_side::{Lanes, MEMBERS};
 
 /// eta = RATE sqrt(ln N / (D + 1)). The bound's best would be 2; less keeps more members in the mean, which errs less
 /// than any of them (measured on 22 data sets: 1/2 at 11.7 % fewer mistakes than the best fixed strength, 1 at 10.5 %).
 const RATE: f64 = 0.5;
 
 #[derive(Debug, Clone)]
-pub(super) struct Hedge {
-    counts: HedgeState,
-    /// Follows from the counts.
-    weights: Lanes,
-}
-
-/// What is counted, and saved.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct HedgeState {
+pub(crate) struct Hedge<const N: usize> {
     /// L_g.
-    losses: [u64; MEMBERS],
+    losses: [u64; N],
     /// D.
     disagreements: u64,
     /// H.
     expected: f64,
     /// Mistakes of the prediction.
     mistakes: u64,
+    /// Follows from the counts.
+    weights: [f64; N],
 }
 
-impl Hedge {
-    pub(super) fn new() -> Self {
-        let counts = HedgeState { losses: [0; MEMBERS], disagreements: 0, expected: 0.0, mistakes: 0 };
-        Self { weights: weights(&counts), counts }
+/// Saved form of [`Hedge`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct HedgeState {
+    losses: Vec<u64>,
+    disagreements: u64,
+    expected: f64,
+    mistakes: u64,
+}
+
+impl<const N: usize> Hedge<N> {
+    pub(crate) fn new() -> Self {
+        let losses = [0; N];
+        Self { losses, disagreements: 0, expected: 0.0, mistakes: 0, weights: weights(losses, 0) }
     }
 
     /// p.
-    pub(super) fn weights(&self) -> Lanes {
+    pub(crate) fn weights(&self) -> [f64; N] {
         self.weights
     }
 
     /// The margin from those of the members.
     #[inline]
-    pub(super) fn margin(&self, members: Lanes) -> f64 {
-        if self.counts.mistakes as f64 <= 2.0 * self.counts.expected {
+    pub(crate) fn margin(&self, members: [f64; N]) -> f64 {
+        if self.mistakes as f64 <= 2.0 * self.expected {
             mix(self.weights, members)
         } else {
             median(self.weights, members)
@@ -66,56 +68,62 @@ impl Hedge {
 
     /// Counts a round: who was wrong, and whether the prediction was; says whether that changed anything.
     #[inline]
-    pub(super) fn count(&mut self, label: f64, members: Lanes, margin: f64) -> bool {
+    pub(crate) fn count(&mut self, label: f64, members: [f64; N], margin: f64) -> bool {
         let wrong = members.map(|member| is_mistake(label, member));
         let number = wrong.iter().filter(|wrong| **wrong).count();
         let mistake = is_mistake(label, margin);
-        self.counts.mistakes += u64::from(mistake);
+        self.mistakes += u64::from(mistake);
         if number > 0 {
-            for (loss, wrong) in self.counts.losses.iter_mut().zip(wrong) {
+            for (loss, wrong) in self.losses.iter_mut().zip(wrong) {
                 *loss += u64::from(wrong);
             }
-            self.counts.expected += mix(self.weights, wrong.map(|wrong| f64::from(u8::from(wrong))));
+            self.expected += mix(self.weights, wrong.map(|wrong| f64::from(u8::from(wrong))));
         }
-        if number > 0 && number < MEMBERS {
-            self.counts.disagreements += 1;
-            self.weights = weights(&self.counts);
+        if number > 0 && number < N {
+            self.disagreements += 1;
+            self.weights = weights(self.losses, self.disagreements);
         }
         number > 0 || mistake
     }
 
-    pub(super) fn state(&self) -> HedgeState {
-        self.counts.clone()
+    pub(crate) fn state(&self) -> HedgeState {
+        let Self { losses, disagreements, expected, mistakes, weights: _ } = *self;
+        HedgeState { losses: losses.to_vec(), disagreements, expected, mistakes }
     }
 
-    pub(super) fn restore(counts: HedgeState) -> Result<Self, StateError> {
+    pub(crate) fn restore(state: &HedgeState) -> Result<Self, StateError> {
+        let HedgeState { ref losses, disagreements, expected, mistakes } = *state;
+        let losses: [u64; N] = losses
+            .as_slice()
+            .try_into()
+            .map_err(|_| StateError::new("there is not one count of mistakes a member"))?;
         // H is at most one a round on which somebody was wrong.
-        let most: f64 = counts.losses.iter().map(|loss| *loss as f64).sum();
-        if !(0.0..=most * (1.0 + 1e-9)).contains(&counts.expected) || counts.disagreements as f64 > most {
-            return Err(StateError::new("the mistakes of the strengths do not add up"));
+        let most: f64 = losses.iter().map(|loss| *loss as f64).sum();
+        if !(0.0..=most * (1.0 + 1e-9)).contains(&expected) || disagreements as f64 > most {
+            return Err(StateError::new("the mistakes of the members do not add up"));
         }
-        Ok(Self { weights: weights(&counts), counts })
+        Ok(Self { losses, disagreements, expected, mistakes, weights: weights(losses, disagreements) })
     }
 }
 
-fn weights(counts: &HedgeState) -> Lanes {
-    let eta = RATE * ((MEMBERS as f64).ln() / (counts.disagreements as f64 + 1.0)).sqrt();
-    let least = counts.losses.iter().min().copied().unwrap_or(0);
-    let weights = counts.losses.map(|loss| (-eta * (loss - least) as f64).exp());
+fn weights<const N: usize>(losses: [u64; N], disagreements: u64) -> [f64; N] {
+    let eta = RATE * ((N as f64).ln() / (disagreements as f64 + 1.0)).sqrt();
+    let least = losses.iter().min().copied().unwrap_or(0);
+    let weights = losses.map(|loss| (-eta * (loss - least) as f64).exp());
     let sum: f64 = weights.iter().sum();
     weights.map(|weight| weight / sum)
 }
 
 /// sum_g p_g value_g.
 #[inline]
-pub(super) fn mix(weights: Lanes, values: Lanes) -> f64 {
+pub(crate) fn mix<const N: usize>(weights: [f64; N], values: [f64; N]) -> f64 {
     weights.iter().zip(values).map(|(weight, value)| weight * value).sum()
 }
 
 /// The least value that has half the weight on it and below.
 #[cold]
-fn median(weights: Lanes, values: Lanes) -> f64 {
-    let mut order: [usize; MEMBERS] = std::array::from_fn(|at| at);
+fn median<const N: usize>(weights: [f64; N], values: [f64; N]) -> f64 {
+    let mut order: [usize; N] = std::array::from_fn(|at| at);
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut below = 0.0;
     for at in order {
@@ -124,12 +132,14 @@ fn median(weights: Lanes, values: Lanes) -> f64 {
             return values[at];
         }
     }
-    values[order[MEMBERS - 1]]
+    values[order[N - 1]]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MEMBERS: usize = 5;
 
     #[test]
     fn the_median_has_half_the_weight_on_either_side() {
@@ -142,16 +152,16 @@ mod tests {
     /// One member is always wrong, and so loud that it decides every mean: the median takes over.
     #[test]
     fn a_loud_member_does_not_rule_for_long() {
-        let mut hedge = Hedge::new();
+        let mut hedge = Hedge::<MEMBERS>::new();
         for round in 0..5_000 {
             let label = if round % 3 == 0 { 1.0 } else { -1.0 };
             let members = [label, label, label, label, -1e200 * label];
             let margin = hedge.margin(members);
             hedge.count(label, members, margin);
-            let HedgeState { mistakes, expected, .. } = hedge.counts;
+            let Hedge { mistakes, expected, .. } = hedge;
             assert!(mistakes as f64 <= 2.0 * expected + 1.0 + 1e-9, "{mistakes} mistakes, H = {expected}");
         }
-        assert!(hedge.counts.mistakes <= 40, "{:?}", hedge.counts);
+        assert!(hedge.mistakes <= 40, "{hedge:?}");
         assert!(hedge.weights[4] < 1e-9);
     }
 
@@ -159,12 +169,12 @@ mod tests {
     #[test]
     fn regret_is_bounded_whatever_happens() {
         for pattern in 0..6_u64 {
-            let mut hedge = Hedge::new();
+            let mut hedge = Hedge::<MEMBERS>::new();
             let mut noise = 0x9E37_79B9_u64 + pattern;
             for round in 0..20_000_u64 {
                 noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let largest = (0..MEMBERS).max_by(|a, b| hedge.weights[*a].total_cmp(&hedge.weights[*b]));
-                let members: Lanes = std::array::from_fn(|at| {
+                let members: [f64; MEMBERS] = std::array::from_fn(|at| {
                     let wrong = match pattern {
                         // The one that is trusted most is wrong.
                         0 => Some(at) == largest,
@@ -181,7 +191,7 @@ mod tests {
                 let margin = hedge.margin(members);
                 hedge.count(1.0, members, margin);
             }
-            let HedgeState { losses, disagreements, expected, mistakes } = hedge.counts;
+            let Hedge { losses, disagreements, expected, mistakes, .. } = hedge;
             let best = losses.into_iter().min().unwrap() as f64;
             let bound = best + 17.0 / 8.0 * (disagreements as f64 * (MEMBERS as f64).ln()).sqrt();
             assert!(expected <= bound, "pattern {pattern}: {expected} beyond {bound}");

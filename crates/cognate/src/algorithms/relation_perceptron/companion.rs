@@ -1,0 +1,129 @@
+//! `priming = "auto"`: when R should begin to move, and what if it should not have.
+//!
+//! LR11 leaves open how long to wait until the weights are good enough to say how tasks are related. Two answers:
+//!
+//! When: R moves in the shade from the first mistake, while updates still go to their own task alone. On every round
+//! both margins are looked at, that of the task's own weights and that of the row of R over all weights. A sign test
+//! over the rounds on which one of them is wrong decides: once R has won by two standard deviations (and 10 such
+//! rounds), updates go where R says. Where sharing does not help, that never happens.
+//!
+//! What if: beside the learner whose R moves learns one without any relation, a Perceptron a task. Predictions are the
+//! mean of both margins, each by how much it is trusted (hedge.rs), so a relation that was good at first and turns out
+//! bad costs little; and the mean of two errs less than either.
+//!
+//! `scale-free` weighs its evidence itself and needs no test; it has the companion.
+
+use serde::{Deserialize, Serialize};
+
+use crate::algorithms::perceptron::{Perceptron, PerceptronConfig, PerceptronState};
+use crate::algorithms::{Algorithm, Parameters as _};
+use crate::choice::NoParameters;
+use crate::error::{ConfigError, StateError};
+use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::hedge::{Hedge, HedgeState};
+use crate::interaction::InteractionConfig;
+use crate::learner::{Inspect, LearnOne, Predict};
+use crate::tasks::Tasks;
+
+/// Rounds on which exactly one was right, before the test may decide.
+const LEAST_ROUNDS: u64 = 10;
+
+/// Standard deviations by which R must have won.
+const DEVIATIONS: f64 = 2.0;
+
+#[derive(Debug, Clone)]
+pub(super) struct Companion {
+    alone: Perceptron,
+    /// Of the one alone, and of the one whose R moves.
+    trust: Hedge<2>,
+    start: f64,
+    test: SignTest,
+}
+
+/// Who was right when the other was not.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct SignTest {
+    wins: u64,
+    losses: u64,
+    /// The round on which R had won.
+    decided: Option<u64>,
+}
+
+impl Companion {
+    pub(super) fn new(tasks: &Tasks, start: f64) -> Result<Self, ConfigError> {
+        let config =
+            PerceptronConfig { interaction: InteractionConfig::Independent(NoParameters::default()) };
+        debug_assert!(config.validate().is_empty(), "independent has no parameters");
+        let alone = Perceptron::build(&config, tasks, None)?;
+        Ok(Self { alone, trust: Hedge::new(), start, test: SignTest::default() })
+    }
+
+    /// The margin of the one that learns alone.
+    pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        self.start * self.alone.margin(task, x)
+    }
+
+    /// The mean of the two.
+    pub(super) fn mean(&self, alone: f64, moved: f64) -> f64 {
+        self.trust.margin([alone, moved])
+    }
+
+    /// How much the one whose R moves is trusted.
+    pub(super) fn trust(&self) -> f64 {
+        self.trust.weights()[1]
+    }
+
+    /// The round since which updates go where R says.
+    pub(super) fn decided(&self) -> Option<u64> {
+        self.test.decided
+    }
+
+    /// Looks whether R, in the shade, would have been right.
+    pub(super) fn test(&mut self, round: u64, label: f64, own: f64, shaded: f64) {
+        let (own, shaded) = (is_mistake(label, own), is_mistake(label, shaded));
+        self.test.wins += u64::from(own && !shaded);
+        self.test.losses += u64::from(shaded && !own);
+        let SignTest { wins, losses, .. } = self.test;
+        let rounds = wins + losses;
+        let ahead = wins as f64 - losses as f64;
+        if rounds >= LEAST_ROUNDS && ahead > DEVIATIONS * (rounds as f64).sqrt() {
+            self.test.decided = Some(round);
+        }
+    }
+
+    /// The one alone learns, and both are judged; says whether anything changed.
+    pub(super) fn learn(&mut self, example: Example<'_>, alone: f64, moved: f64, margin: f64) -> bool {
+        let learnt = self.alone.update(example, alone);
+        let judged = self.trust.count(example.label, [alone, moved], margin);
+        learnt || judged
+    }
+
+    pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        let mut weights = self.alone.weights(task);
+        weights.iter_mut().for_each(|pair| pair.1 *= self.start);
+        weights
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.alone.heap_bytes()
+    }
+
+    pub(super) fn state(&self) -> CompanionState {
+        CompanionState { alone: self.alone.state(), trust: self.trust.state(), test: self.test }
+    }
+
+    pub(super) fn restore(&mut self, state: CompanionState) -> Result<(), StateError> {
+        self.alone.restore(state.alone)?;
+        self.trust = Hedge::restore(&state.trust)?;
+        self.test = state.test;
+        Ok(())
+    }
+}
+
+/// Saved form of [`Companion`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CompanionState {
+    alone: PerceptronState,
+    trust: HedgeState,
+    test: SignTest,
+}
