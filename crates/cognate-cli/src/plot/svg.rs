@@ -97,6 +97,15 @@ impl Canvas {
         self.put(format_args!("<g {attributes}>"));
     }
 
+    /// Opens a group whose elements share a tooltip, or none if `tip` is empty.
+    pub(crate) fn tipped(&mut self, tip: &str) {
+        self.out.push_str("<g>");
+        if !tip.is_empty() {
+            let tip = escape(tip);
+            self.put(format_args!("<title>{tip}</title>\n"));
+        }
+    }
+
     /// Closes the innermost group.
     pub(crate) fn close(&mut self) {
         self.out.push_str("</g>\n");
@@ -137,6 +146,22 @@ impl Canvas {
         let (x, y, text) = (Num(at.0), Num(at.1), escape(text));
         self.put(format_args!(
             "<text class=\"{class}\" transform=\"translate({x} {y}) rotate({degrees})\">{text}</text>\n"
+        ));
+    }
+
+    /// A text of a font size whose left or right middle is at a place, turned about it.
+    pub(crate) fn turned_about_middle(
+        &mut self,
+        class: &str,
+        at: (f64, f64),
+        degrees: f64,
+        size: f64,
+        text: &str,
+    ) {
+        let (x, y, down, text) = (Num(at.0), Num(at.1), Num(size * 0.35), escape(text));
+        let turn = if degrees == 0.0 { String::new() } else { format!(" rotate({})", Num(degrees)) };
+        self.put(format_args!(
+            "<text class=\"{class}\" y=\"{down}\" transform=\"translate({x} {y}){turn}\">{text}</text>\n"
         ));
     }
 
