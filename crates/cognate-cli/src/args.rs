@@ -201,7 +201,7 @@ pub(crate) struct RelationsArgs {
     /// Write a graph: tasks with a strong correlation, positive or negative, are joined
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) graph: Option<PathBuf>,
-    /// Least size of a correlation that the graph draws, from 0 to 1; left out, 0.1 or as much more as keeps it readable
+    /// Least size of a correlation that the graph draws, from 0 to 1; left out, what keeps it readable
     #[arg(long, value_name = "T", requires = "graph", value_parser = threshold)]
     pub(crate) threshold: Option<f64>,
     /// Order of the tasks in the pictures

@@ -160,7 +160,8 @@ mod tests {
             return 1.0;
         }
         let (low, high) = (i.min(j) as u64, i.max(j) as u64);
-        let mixed = (low * 0x9e37_79b9 + high * 0x85eb_ca6b).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        let mixed = (low * 1000 + high + 1).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        let mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         (mixed >> 32) as f64 / f64::from(1u32 << 31) - 1.0
     }
 

@@ -11,7 +11,9 @@ pub(crate) struct Pair {
     pub(crate) correlation: f64,
 }
 
-/// Weaker pairs are not drawn unless a threshold asks for them: a tenth is one part in a hundred of the variance.
+/// Weaker pairs are not drawn unless there are no others.
+const STRONG: f64 = 0.3;
+/// Weaker ones still not unless a threshold asks for them: a tenth is one part in a hundred of the variance.
 const WEAK: f64 = 0.1;
 /// A graph can be read up to this many edges a task, with these bounds over all.
 const EDGES_A_TASK: usize = 3;
@@ -47,10 +49,11 @@ pub(crate) fn by_strength(correlation: &Symmetric) -> Vec<Pair> {
 /// strongest are kept.
 pub(crate) fn readable_threshold(pairs: &[Pair], tasks: usize) -> f64 {
     let most = (EDGES_A_TASK * tasks).clamp(EDGES.0, EDGES.1);
-    let Some(excess) = pairs.get(most).map(Pair::strength).filter(|excess| *excess >= WEAK) else {
-        return WEAK;
+    let strongest = pairs.first().map_or(0.0, Pair::strength);
+    let least = if strongest >= STRONG { STRONG } else { WEAK };
+    let Some(excess) = pairs.get(most).map(Pair::strength).filter(|excess| *excess >= least) else {
+        return least;
     };
-    let strongest = pairs[0].strength();
     let above = ((excess * 100.0).floor() + 1.0) / 100.0;
     if above <= strongest { above } else { (strongest * 100.0).floor() / 100.0 }
 }
@@ -76,7 +79,8 @@ mod tests {
     fn the_threshold_makes_a_readable_graph() {
         assert_eq!(readable_threshold(&[], 1), WEAK);
         assert_eq!(readable_threshold(&equal(3, 0.05), 3), WEAK);
-        assert_eq!(readable_threshold(&equal(10, 0.9), 10), WEAK, "45 pairs are few");
+        assert_eq!(readable_threshold(&equal(3, 0.2), 3), WEAK);
+        assert_eq!(readable_threshold(&equal(10, 0.9), 10), STRONG, "45 pairs are few");
         assert_eq!(readable_threshold(&equal(100, 0.456), 100), 0.45, "equal pairs are kept");
         assert_eq!(readable_threshold(&equal(100, 1.0), 100), 1.0);
         let falling = Symmetric::from_fn(100, |i, j| (i * 100 + j) as f64 / 10_000.0);

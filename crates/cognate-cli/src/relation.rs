@@ -74,12 +74,33 @@ impl RelationTable {
         // A pair without any correlation is no edge, whatever the threshold.
         let drawn = drawn.filter(|pair| pair.correlation != 0.0);
         Graph {
-            title: format!("Tasks with a correlation of {threshold:?} or more in size"),
+            title: format!("Related tasks: |correlation| ≥ {threshold:?}"),
             names: self.names.clone(),
             order,
             edges: drawn.map(|pair| Edge { nodes: pair.tasks(), weight: pair.correlation }).collect(),
             pairs: pairs.len(),
+            strongest: pairs.first().map_or(0.0, Pair::strength),
             threshold,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(size: usize, entry: impl Fn(usize, usize) -> f64) -> RelationTable {
+        let names = (0..size).map(|task| task.to_string()).collect();
+        RelationTable { names, matrix: Symmetric::from_fn(size, entry) }
+    }
+
+    #[test]
+    fn the_diagonal_does_not_drown_the_rest() {
+        let limit = |beside: f64| table(3, |i, j| if i == j { 1.0 } else { beside }).heatmap("R").limit;
+        assert_eq!(limit(0.0), None);
+        assert_eq!(limit(0.5), None, "both can be seen");
+        assert_eq!(limit(-0.12), Some(0.2));
+        assert!((limit(0.001).unwrap() - 0.06).abs() < 1e-12, "weak ones stay weak");
+        assert_eq!(table(0, |_, _| 1.0).heatmap("R").limit, None);
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use cognate::{Model, TaskId};
+use comfy_table::CellAlignment;
 use serde_json::json;
 
 use super::{find_task, load_model};
@@ -28,12 +29,15 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     let tasks = chosen(&model, &args.only)?;
     let relation = RelationTable::of(&model, &tasks);
     let correlation = relation.correlation();
-    let (shown, title) =
-        if args.correlation { (&correlation, "correlation form of R") } else { (&relation, "R") };
+    let (shown, title, heading) = if args.correlation {
+        (&correlation, "correlation form of R", "How alike tasks are: the correlation form of R")
+    } else {
+        (&relation, "R", "How much tasks teach each other: R")
+    };
     let clustering = relation.clustering();
     let is_clustered = args.order == TaskOrder::Clustered;
     if let Some(path) = &args.svg {
-        let heatmap = shown.heatmap(title);
+        let heatmap = shown.heatmap(heading);
         let heatmap = if is_clustered { heatmap.clustered(&clustering) } else { heatmap };
         write("--svg", path, &heatmap.draw())?;
         if !quiet {
@@ -118,7 +122,9 @@ fn strongest(relation: &RelationTable, pairs: &[Pair]) -> String {
             let [correlation, r] = numbers;
             vec![shown_name(&relation.names[a]), shown_name(&relation.names[b]), correlation, r]
         });
-        text += &format!("\n\n{}", table(&[what, "", "correlation", "R"], rows).trim_fmt());
+        let mut table = table(&[what, "", "correlation", "R"], rows);
+        table.column_mut(1).expect("four columns").set_cell_alignment(CellAlignment::Left);
+        text += &format!("\n\n{}", table.trim_fmt());
         if pairs.len() > PAIRS {
             text += &format!("\n… and {} more", count((pairs.len() - PAIRS) as u64));
         }

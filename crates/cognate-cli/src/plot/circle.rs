@@ -39,7 +39,6 @@ const LEVEL_UP_TO: usize = 24;
 const GAP: f64 = 1.5;
 /// From the node to its name.
 const AWAY: f64 = 9.0;
-const LEAST_RADIUS: f64 = 110.0;
 
 impl Circle {
     /// Places the nodes with these names, group after group, from the top clockwise.
@@ -52,8 +51,7 @@ impl Circle {
         };
         let gap = if groups.len() > 1 { GAP } else { 0.0 };
         let slots = n as f64 + gap * groups.len() as f64;
-        let pitch = if n <= LEVEL_UP_TO { 2.6 * font } else { 1.2 * font };
-        let radius = (slots * pitch / TAU).max(LEAST_RADIUS);
+        let radius = if n <= LEVEL_UP_TO { 130.0 + 5.0 * n as f64 } else { slots * 1.2 * font / TAU };
         let mut spots = Vec::with_capacity(n);
         let mut slot = (1.0 + gap) / 2.0;
         for size in groups {
@@ -150,13 +148,25 @@ mod tests {
     }
 
     #[test]
-    fn names_are_within_the_bounds() {
+    fn nodes_and_names_are_within_the_bounds() {
         for n in [1, 2, 15, 139] {
             let circle = Circle::of(&names(n), &[n]);
-            let widest = text_width(&names(n)[n - 1], circle.font);
-            let [(left, right), (top, bottom)] = circle.bounds;
-            assert!(left <= -circle.radius || n < 3, "{n}");
-            assert!(right >= circle.radius * 0.5 + widest * 0.5 && top < 0.0 && bottom > 0.0, "{n}");
+            let within = |bound: (f64, f64), value: f64| bound.0 <= value && value <= bound.1;
+            for (spot, name) in circle.spots.iter().zip(names(n)) {
+                let [x, y] = circle.bounds;
+                assert!(within(x, spot.at.0) && within(y, spot.at.1), "{n}");
+                // Level names reach to the side, turned ones straight on.
+                let width = text_width(&name, circle.font);
+                let end = match (spot.ends_here, n <= LEVEL_UP_TO) {
+                    (true, true) => (spot.name_at.0 - width, spot.name_at.1),
+                    (false, true) => (spot.name_at.0 + width, spot.name_at.1),
+                    (_, false) => {
+                        let reach = circle.radius + AWAY + width;
+                        (reach * spot.angle.cos(), reach * spot.angle.sin())
+                    }
+                };
+                assert!(within(x, end.0) && within(y, end.1), "{n}: {name}");
+            }
         }
     }
 }

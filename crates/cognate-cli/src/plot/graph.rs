@@ -16,12 +16,14 @@ pub(crate) struct Graph {
     pub(crate) title: String,
     /// Names of the nodes.
     pub(crate) names: Vec<String>,
-    /// The order of the nodes, round the circle and in the list; all nodes, each once.
+    /// The order of the nodes round the circle; all nodes, each once.
     pub(crate) order: Vec<usize>,
     /// The edges, strongest first.
     pub(crate) edges: Vec<Edge>,
     /// How many pairs there are, edges or not.
     pub(crate) pairs: usize,
+    /// The largest strength of all pairs; 0 if there are none.
+    pub(crate) strongest: f64,
     /// No edge is weaker.
     pub(crate) threshold: f64,
 }
@@ -57,7 +59,7 @@ struct Drawn {
     nodes: Vec<usize>,
     /// How many of them stand together, in turn.
     groups: Vec<usize>,
-    /// The nodes without an edge, in order.
+    /// The nodes without an edge.
     alone: Vec<usize>,
     /// The nodes whose edges are all left out for want of room.
     crowded_out: usize,
@@ -110,7 +112,7 @@ impl Graph {
             }
         }
         let (nodes, groups) = self.groups(&edges, &on_circle);
-        let alone: Vec<usize> = self.order.iter().copied().filter(|node| !seen[*node]).collect();
+        let alone: Vec<usize> = (0..seen.len()).filter(|node| !seen[*node]).collect();
         let crowded_out = self.names.len() - alone.len() - nodes.len();
         Drawn { edges, nodes, groups, alone, crowded_out }
     }
@@ -233,21 +235,21 @@ impl Graph {
     fn notes(&self, drawn: &Drawn) -> Vec<String> {
         let [pairs, edges, shown] =
             [self.pairs, self.edges.len(), drawn.edges.len()].map(|n| count(n as u64));
-        let negative = drawn.edges.iter().filter(|edge| edge.weight < 0.0).count();
+        let negative = count(drawn.edges.iter().filter(|edge| edge.weight < 0.0).count() as u64);
         let threshold = self.threshold;
         if drawn.edges.is_empty() {
             return vec![format!(
-                "No edges: none of {pairs} pairs has a correlation of {threshold:?} or more in size."
+                "No edges: none of {pairs} pairs has a correlation of {threshold:?} or more in size; the largest is {}.",
+                plain(self.strongest, self.strongest)
             )];
         }
         let mut notes = vec![format!(
-            "{shown} edges: of {pairs} pairs, {edges} have a correlation of {threshold:?} or more in size; {} of the \
-             edges are negative.",
-            count(negative as u64)
+            "Edges: {edges} of {pairs} pairs, those with a correlation of {threshold:?} or more in size; drawn {shown}, \
+             negative {negative}."
         )];
         if shown != edges {
             notes.push(format!(
-                "The strongest are drawn, at most {} edges among {NODES} tasks; {} tasks have only weaker ones.",
+                "The strongest are drawn, at most {} edges among {NODES} tasks; {} tasks have only weaker or equal ones.",
                 count(EDGES as u64),
                 count(drawn.crowded_out as u64)
             ));
@@ -269,7 +271,7 @@ impl Scale {
         let (weakest, strongest) =
             strengths.fold((f64::INFINITY, 0.0), |(lo, hi): (f64, f64), s| (lo.min(s), hi.max(s)));
         // Many lines have to be thin ones.
-        let widths = if drawn.edges.len() > 150 { (0.7, 3.0) } else { (1.0, 5.0) };
+        let widths = if drawn.edges.len() > 150 { (0.7, 3.0) } else { (1.0, 4.5) };
         Self { weakest, strongest, widths }
     }
 
@@ -293,7 +295,7 @@ impl Scale {
 fn bow(from: &Spot, to: &Spot, radius: f64) -> String {
     let middle = (f64::midpoint(from.at.0, to.at.0), f64::midpoint(from.at.1, to.at.1));
     let chord = (from.at.0 - to.at.0).hypot(from.at.1 - to.at.1);
-    let pull = (1.0 - 0.45 * chord / radius).clamp(0.0, 1.0);
+    let pull = (1.0 - 0.7 * chord / radius).clamp(0.0, 1.0);
     let (x, y, u, v) = (Num(from.at.0), Num(from.at.1), Num(to.at.0), Num(to.at.1));
     format!("M{x} {y}Q{} {} {u} {v}", Num(middle.0 * pull), Num(middle.1 * pull))
 }
@@ -325,7 +327,106 @@ fn legend(c: &mut Canvas, drawn: &Drawn, scale: &Scale) -> f64 {
     }
     row(6.0, &signs);
     let sizes: Vec<(f64, String)> =
-        sizes.into_iter().map(|size| (sign * size, format!("± {}", plain(size, strong)))).collect();
+        sizes.into_iter().map(|size| (sign * size, plain(size, 1.0f64.max(strong)))).collect();
     row(6.0 + ROW, &sizes);
     widest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A graph of n nodes whose edges are those of `weight` that are not 0.
+    fn graph(n: usize, weight: impl Fn(usize, usize) -> f64) -> Graph {
+        let pairs = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
+        let mut edges: Vec<Edge> =
+            pairs.map(|nodes| Edge { nodes, weight: weight(nodes.0, nodes.1) }).collect();
+        edges.retain(|edge| edge.weight != 0.0);
+        edges.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+        Graph {
+            title: "related".to_owned(),
+            names: (0..n).map(|i| format!("task <{i}>")).collect(),
+            order: (0..n).collect(),
+            strongest: edges.first().map_or(0.0, |edge| edge.weight.abs()),
+            edges,
+            pairs: n * n.saturating_sub(1) / 2,
+            threshold: 0.1,
+        }
+    }
+
+    /// Two camps: friends within, foes between, and every seventh node alone.
+    fn camps(a: usize, b: usize) -> f64 {
+        match (a % 7, b % 7, a % 2 == b % 2) {
+            (0, ..) | (_, 0, _) => 0.0,
+            (.., true) => 0.9 - (a + b) as f64 / 5000.0,
+            (.., false) => -0.4,
+        }
+    }
+
+    /// Numbers of an attribute, wherever it occurs.
+    fn numbers(svg: &str, attribute: &str) -> Vec<f64> {
+        let key = format!(" {attribute}=\"");
+        svg.split(&key).skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn any_number_of_nodes_is_drawn() {
+        for n in [0, 1, 2, 3, 15, 24, 25, 139, 500] {
+            let graph = graph(n, camps);
+            let drawing = graph.draw();
+            let svg = drawing.inline();
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{n}");
+            assert!(svg.len() < 500_000, "{n} nodes take {} bytes", svg.len());
+            assert_eq!(svg, graph.draw().inline());
+            let height = numbers(&svg, "height")[0];
+            assert!(numbers(&svg, "cx").iter().all(|x| x.abs() <= drawing.width()), "{n}");
+            assert!(numbers(&svg, "cy").iter().all(|y| y.abs() <= height), "{n}");
+        }
+    }
+
+    #[test]
+    fn the_sign_is_more_than_a_colour() {
+        let svg = graph(6, camps).draw().inline();
+        assert!(svg.contains("class=\"edge against\"") && svg.contains("class=\"edge\""));
+        assert!(svg.contains(">positive<") && svg.contains(">negative<"));
+        let friends = graph(6, |_, _| 0.5).draw().inline();
+        assert!(!friends.contains("against") && !friends.contains(">negative<"));
+        let foes = graph(2, |_, _| -0.5).draw().inline();
+        assert!(foes.contains("against") && !foes.contains(">positive<"));
+    }
+
+    #[test]
+    fn camps_stand_together() {
+        let drawn = graph(40, camps).drawn();
+        assert_eq!(drawn.groups.len(), 2);
+        let changes = drawn.nodes.windows(2).filter(|pair| pair[0] % 2 != pair[1] % 2).count();
+        assert_eq!(changes, 1, "{:?}", drawn.nodes);
+        assert_eq!(drawn.alone, [0, 7, 14, 21, 28, 35]);
+    }
+
+    #[test]
+    fn what_is_left_out_is_said() {
+        let weak = graph(3, |_, _| 0.0).draw();
+        assert_eq!(
+            weak.notes,
+            ["No edges: none of 3 pairs has a correlation of 0.1 or more in size; the largest is 0.00."]
+        );
+        assert!(weak.inline().contains("Without an edge: 3 tasks"));
+        let crowd = graph(1000, |a, b| if b == a + 1 { 0.5 } else { 0.0 }).draw();
+        assert!(crowd.notes[0].contains("999 of 499,500 pairs") && crowd.notes[0].contains("drawn 299"));
+        assert!(crowd.notes[1].ends_with("700 tasks have only weaker or equal ones."), "{:?}", crowd.notes);
+        let dense = graph(100, |_, _| 0.5).draw();
+        assert!(dense.notes[0].contains("drawn 2,000, negative 0"), "{:?}", dense.notes);
+        let alone = graph(400, |_, _| 0.0).draw().inline();
+        assert!(alone.contains("… and 250 more"));
+    }
+
+    #[test]
+    fn names_are_cut_escaped_and_told_in_full() {
+        let mut graph = graph(2, |_, _| 0.5);
+        graph.names[0] = "<a name that is far too long for a picture>".to_owned();
+        let svg = graph.draw().inline();
+        assert!(svg.contains("<title>&lt;a name that is far too long for a picture&gt;: 1 edge</title>"));
+        assert!(svg.contains(">&lt;a name that …") && !svg.contains("<a name"), "{svg}");
+    }
 }

@@ -38,8 +38,8 @@ pub(crate) const DAGGER: &str = "\u{a0}†";
 const NAME: usize = 18;
 /// Of the names in a tooltip.
 const LONG_NAME: usize = 80;
-/// Width of the tree, and its distance from the matrix.
-const TREE: (f64, f64) = (64.0, 5.0);
+/// Distance of the tree from the matrix.
+const TREE: f64 = 5.0;
 const VALUES_UP_TO: usize = 12;
 const TOOLTIPS_UP_TO: usize = 60;
 const CELLS_UP_TO: usize = 160;
@@ -98,8 +98,9 @@ impl Heatmap {
         let overhang = names(&mut c, &grid, &layout);
         let (mut right, mut below) = (side, 4.0);
         if !self.tree.is_empty() {
-            let (left, row) = (side + TREE.1, layout.cell);
-            let place = tree::Place { left, depth: TREE.0, row, leaves: grid.block, height: side };
+            let (left, row) = (side + TREE, layout.cell);
+            let depth = (side * 0.1).clamp(60.0, 130.0);
+            let place = tree::Place { left, depth, row, leaves: grid.block, height: side };
             right = tree::draw(&mut c, &self.tree, &place);
             below = tree::FOOT + 4.0;
         }
@@ -435,6 +436,41 @@ mod tests {
         let grid = heatmap.grid();
         assert_eq!(grid.names, ["task-2", "task-0"]);
         assert_eq!(grid.values, [wave(2, 2), wave(2, 0), wave(0, 2), wave(0, 0)]);
+    }
+
+    #[test]
+    fn a_tree_stands_beside_the_matrix() {
+        for k in [3, 30, 139, 500] {
+            let heatmap = map(k, |i, j| if i % 2 == j % 2 { 0.8 } else { -0.4 });
+            let clustering = Clustering::of(&heatmap.values, k);
+            let drawing = heatmap.clone().clustered(&clustering).draw();
+            let svg = drawing.inline();
+            assert!(svg.contains("class=\"tree\"") && svg.contains(">−0.40</text>") && !svg.contains("NaN"));
+            assert!(drawing.notes.iter().any(|note| note.starts_with("Order and tree: ")));
+            assert!(drawing.width() > heatmap.draw().width());
+        }
+        let flat = map(4, |_, _| 0.4);
+        let clustering = Clustering::of(&flat.values, 4);
+        assert!(!flat.clustered(&clustering).draw().inline().contains("class=\"tree\""));
+    }
+
+    #[test]
+    fn long_names_are_told_in_full() {
+        let mut heatmap = map(30, wave);
+        heatmap.names[7] = "a name that is too long for the margin".to_owned();
+        let svg = heatmap.draw().inline();
+        assert!(svg.contains("<title>a name that is too long for the margin</title>"));
+        assert!(svg.contains(">a name that…margin</text>"));
+    }
+
+    #[test]
+    fn values_beyond_the_limit_are_noted() {
+        let mut heatmap = map(3, |i, j| if i == j { 1.0 } else { 0.01 });
+        heatmap.limit = Some(0.06);
+        assert_eq!(
+            heatmap.draw().notes,
+            ["Colour is full from 0.06 in size on, so that smaller values can be seen."]
+        );
     }
 
     #[test]

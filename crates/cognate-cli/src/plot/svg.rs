@@ -204,8 +204,10 @@ impl Drawing {
     pub(crate) fn standalone(&self) -> String {
         const PAD: f64 = 16.0;
         const HEAD: f64 = 30.0;
-        let lines: Vec<String> = self.notes.iter().flat_map(|n| wrap(n, self.width, 11.0)).collect();
-        let width = self.width + 2.0 * PAD;
+        let heading = shorten(&self.title, 90);
+        let inner = self.width.max(bold_width(&heading, 15.0).ceil());
+        let lines: Vec<String> = self.notes.iter().flat_map(|n| wrap(n, inner, 11.0)).collect();
+        let width = inner + 2.0 * PAD;
         let height = self.height + 2.0 * PAD + HEAD + 16.0 * lines.len() as f64;
         let mut c = Canvas::default();
         let (w, h, title) = (Num(width), Num(height), escape(&self.title));
@@ -215,7 +217,7 @@ impl Drawing {
             theme::file_style()
         ));
         c.rect("paper", (0.0, 0.0), (width, height));
-        c.text("b big", (PAD, PAD + 14.0), &shorten(&self.title, 90));
+        c.text("b big", (PAD, PAD + 14.0), &heading);
         c.open(&format!("transform=\"translate({} {})\"", Num(PAD), Num(PAD + HEAD)));
         c.out.push_str(&self.body);
         for (i, line) in lines.iter().enumerate() {
