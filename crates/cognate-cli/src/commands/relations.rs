@@ -44,8 +44,8 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
             say(&format!("picture: {}", path.display()));
         }
     }
-    let pairs = pairs::by_strength(&correlation.matrix);
     if let Some(path) = &args.graph {
+        let pairs = pairs::by_strength(&correlation.matrix);
         let threshold = args.threshold.unwrap_or_else(|| pairs::readable_threshold(&pairs, tasks.len()));
         let order = if is_clustered { clustering.order.clone() } else { (0..tasks.len()).collect() };
         let drawing = correlation.graph(&pairs, threshold, order).draw();
@@ -62,7 +62,10 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
             "order": clustering.order,
         }));
     }
-    output::print(&if tasks.len() <= LISTED { matrix(shown, title) } else { strongest(&relation, &pairs) })
+    if tasks.len() <= LISTED {
+        return output::print(&matrix(shown, title));
+    }
+    output::print(&strongest(&relation, &pairs::by_strength(&correlation.matrix)))
 }
 
 fn chosen(model: &Model, only: &[String]) -> anyhow::Result<Vec<TaskId>> {

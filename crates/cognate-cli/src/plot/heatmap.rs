@@ -190,9 +190,9 @@ impl Heatmap {
         }
         let limit = self.limit.unwrap_or(f64::INFINITY);
         if grid.values.iter().any(|v| v.abs() > limit * (1.0 + 1e-9)) {
-            notes.push(format!(
-                "Colour is full from a size of {limit:?} on, so that smaller values can be seen."
-            ));
+            let limit = Unit::Plain.tick(limit, limit);
+            notes
+                .push(format!("Colour is full from {limit} in size on, so that smaller values can be seen."));
         }
         if grid.values.iter().any(|v| !v.is_finite()) {
             notes.push("Crossed out: no value.".to_owned());
