@@ -63,7 +63,8 @@ impl Clustering {
             for &slot in slots.iter().filter(|slot| **slot != a && **slot != b) {
                 let sum =
                     here * u64::from(distances[a * k + slot]) + there * u64::from(distances[b * k + slot]);
-                let mean = ((sum + (here + there) / 2) / (here + there)) as u32;
+                let size = here + there;
+                let mean = ((sum + size / 2) / size) as u32;
                 distances[a * k + slot] = mean;
                 distances[slot * k + a] = mean;
             }

@@ -45,15 +45,15 @@ impl Circle {
     pub(crate) fn of(names: &[String], groups: &[usize]) -> Self {
         let n = names.len();
         let font = match n {
-            ..=LEVEL_UP_TO => 12.0,
-            ..=160 => 10.5,
-            _ => 9.0,
+            0..=LEVEL_UP_TO => 12.0,
+            161.. => 9.0,
+            _ => 10.5,
         };
         let gap = if groups.len() > 1 { GAP } else { 0.0 };
         let slots = n as f64 + gap * groups.len() as f64;
         let radius = if n <= LEVEL_UP_TO { 130.0 + 5.0 * n as f64 } else { slots * 1.2 * font / TAU };
         let mut spots = Vec::with_capacity(n);
-        let mut slot = (1.0 + gap) / 2.0;
+        let mut slot = 0.5 + gap / 2.0;
         for size in groups {
             for _ in 0..*size {
                 spots.push(spot(slot / slots * TAU - FRAC_PI_2, radius, n <= LEVEL_UP_TO));

@@ -43,9 +43,11 @@ const LONG_NAME: usize = 80;
 /// Most nodes on the circle.
 const NODES: usize = 300;
 /// Most edges.
-const EDGES: usize = 2000;
-/// Most edges with a tooltip each.
+const EDGES: usize = 10_000;
+/// Most edges that are elements of their own, with a tooltip each; above, those of one shade share a path.
 const TOOLTIPS_UP_TO: usize = 600;
+/// Shades of a sign where edges share paths.
+const SHADES: f64 = 12.0;
 /// Most nodes that are listed for having no edge.
 const LISTED: usize = 150;
 /// Height of a line in the list and the legend.
@@ -84,7 +86,7 @@ impl Graph {
             height = 2.0 * ROW + 8.0;
             let middle = (width / 2.0 - f64::midpoint(left, right), height - top);
             c.open(&format!("transform=\"translate({} {})\"", Num(middle.0), Num(middle.1)));
-            self.rims(&mut c, &drawn, &circle);
+            rims(&mut c, &drawn, &circle);
             self.lines(&mut c, &drawn, &circle, &scale);
             self.dots(&mut c, &drawn, &circle, &names);
             c.close();
@@ -145,38 +147,32 @@ impl Graph {
         (members.concat(), groups)
     }
 
-    /// An arc through the nodes of every group.
-    fn rims(&self, c: &mut Canvas, drawn: &Drawn, circle: &Circle) {
-        let mut first = 0;
-        for size in &drawn.groups {
-            let (from, to) = (&circle.spots[first], &circle.spots[first + size - 1]);
-            first += size;
-            if *size < 2 {
-                continue;
-            }
-            let large = u8::from(to.angle - from.angle > std::f64::consts::PI);
-            let (r, (x, y), (u, v)) = (Num(circle.radius), from.at, to.at);
-            let d = format!("M{} {}A{r} {r} 0 {large} 1 {} {}", Num(x), Num(y), Num(u), Num(v));
-            c.path("rim", &d, "");
-        }
-    }
-
     /// The edges, weakest first, so that the strong ones lie above.
     fn lines(&self, c: &mut Canvas, drawn: &Drawn, circle: &Circle, scale: &Scale) {
         let mut spots: Vec<Option<&Spot>> = vec![None; self.names.len()];
         for (node, spot) in drawn.nodes.iter().zip(&circle.spots) {
             spots[*node] = Some(spot);
         }
-        for edge in drawn.edges.iter().rev() {
-            let (a, b) = edge.nodes;
-            let [from, to] = [a, b].map(|node| spots[node].expect("both nodes of an edge are on the circle"));
-            let tip = if drawn.edges.len() <= TOOLTIPS_UP_TO {
-                let (a, b) = (shorten(&self.names[a], LONG_NAME), shorten(&self.names[b], LONG_NAME));
-                format!("{a} × {b}: {}", plain(edge.weight, edge.weight.abs()))
-            } else {
-                String::new()
-            };
-            scale.line(c, edge.weight, &bow(from, to, circle.radius), &tip);
+        let bow_of = |edge: &Edge| {
+            let spot = |node: usize| spots[node].expect("both nodes of an edge are on the circle");
+            bow(spot(edge.nodes.0), spot(edge.nodes.1), circle.radius)
+        };
+        if drawn.edges.len() <= TOOLTIPS_UP_TO {
+            for edge in drawn.edges.iter().rev() {
+                let [a, b] = [edge.nodes.0, edge.nodes.1].map(|node| shorten(&self.names[node], LONG_NAME));
+                let tip = format!("{a} × {b}: {}", plain(edge.weight, edge.weight.abs()));
+                scale.line(c, edge.weight, &bow_of(edge), &tip);
+            }
+            return;
+        }
+        let mut shades: BTreeMap<(u32, bool), (f64, String)> = BTreeMap::new();
+        for edge in &drawn.edges {
+            let shade = (scale.part(edge.weight) * SHADES).round() as u32;
+            let path = shades.entry((shade, edge.weight < 0.0)).or_insert((edge.weight, String::new()));
+            path.1.push_str(&bow_of(edge));
+        }
+        for (weight, d) in shades.values() {
+            scale.line(c, *weight, d, "");
         }
     }
 
@@ -248,11 +244,13 @@ impl Graph {
              negative {negative}."
         )];
         if shown != edges {
-            notes.push(format!(
-                "The strongest are drawn, at most {} edges among {NODES} tasks; {} tasks have only weaker or equal ones.",
-                count(EDGES as u64),
-                count(drawn.crowded_out as u64)
-            ));
+            let mut note =
+                format!("The strongest are drawn, at most {} edges among {NODES} tasks", count(EDGES as u64));
+            if drawn.crowded_out > 0 {
+                note +=
+                    &format!("; {} tasks have only weaker or equal ones", count(drawn.crowded_out as u64));
+            }
+            notes.push(note + ".");
         }
         notes
     }
@@ -271,7 +269,11 @@ impl Scale {
         let (weakest, strongest) =
             strengths.fold((f64::INFINITY, 0.0), |(lo, hi): (f64, f64), s| (lo.min(s), hi.max(s)));
         // Many lines have to be thin ones.
-        let widths = if drawn.edges.len() > 150 { (0.7, 3.0) } else { (1.0, 4.5) };
+        let widths = match drawn.edges.len() {
+            0..=150 => (1.0, 4.5),
+            151..=TOOLTIPS_UP_TO => (0.7, 3.0),
+            _ => (0.25, 1.5),
+        };
         Self { weakest, strongest, widths }
     }
 
@@ -288,6 +290,22 @@ impl Scale {
         c.open(&format!("stroke-width=\"{width}\" stroke-opacity=\"{opacity}\""));
         c.path(if weight < 0.0 { "edge against" } else { "edge" }, d, tip);
         c.close();
+    }
+}
+
+/// An arc through the nodes of every group.
+fn rims(c: &mut Canvas, drawn: &Drawn, circle: &Circle) {
+    let mut first = 0;
+    for size in &drawn.groups {
+        let (from, to) = (&circle.spots[first], &circle.spots[first + size - 1]);
+        first += size;
+        if *size < 2 {
+            continue;
+        }
+        let large = u8::from(to.angle - from.angle > std::f64::consts::PI);
+        let (r, (x, y), (u, v)) = (Num(circle.radius), from.at, to.at);
+        let d = format!("M{} {}A{r} {r} 0 {large} 1 {} {}", Num(x), Num(y), Num(u), Num(v));
+        c.path("rim", &d, "");
     }
 }
 
@@ -376,7 +394,7 @@ mod tests {
             let drawing = graph.draw();
             let svg = drawing.inline();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{n}");
-            assert!(svg.len() < 500_000, "{n} nodes take {} bytes", svg.len());
+            assert!(svg.len() < 600_000, "{n} nodes take {} bytes", svg.len());
             assert_eq!(svg, graph.draw().inline());
             let height = numbers(&svg, "height")[0];
             assert!(numbers(&svg, "cx").iter().all(|x| x.abs() <= drawing.width()), "{n}");
@@ -415,8 +433,9 @@ mod tests {
         let crowd = graph(1000, |a, b| if b == a + 1 { 0.5 } else { 0.0 }).draw();
         assert!(crowd.notes[0].contains("999 of 499,500 pairs") && crowd.notes[0].contains("drawn 299"));
         assert!(crowd.notes[1].ends_with("700 tasks have only weaker or equal ones."), "{:?}", crowd.notes);
-        let dense = graph(100, |_, _| 0.5).draw();
-        assert!(dense.notes[0].contains("drawn 2,000, negative 0"), "{:?}", dense.notes);
+        let dense = graph(150, |_, _| 0.5).draw();
+        assert!(dense.notes[0].contains("drawn 10,000, negative 0"), "{:?}", dense.notes);
+        assert!(dense.notes[1].ends_with("among 300 tasks."), "{:?}", dense.notes);
         let alone = graph(400, |_, _| 0.0).draw().inline();
         assert!(alone.contains("… and 250 more"));
     }
