@@ -192,18 +192,41 @@ pub(crate) struct RelationsArgs {
     /// The model
     #[arg(value_name = "M")]
     pub(crate) model: PathBuf,
-    /// R and its correlation form as JSON
+    /// R and its correlation form as JSON, with the order of the heatmap
     #[arg(long)]
     pub(crate) json: bool,
     /// Write a heatmap
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write a graph: tasks with a strong correlation, positive or negative, are joined
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Least size of a correlation that the graph draws, from 0 to 1; left out, what keeps it readable
+    #[arg(long, value_name = "T", requires = "graph", value_parser = threshold)]
+    pub(crate) threshold: Option<f64>,
+    /// Order of the tasks in the pictures
+    #[arg(long, value_enum, default_value_t = TaskOrder::Clustered, value_name = "ORDER")]
+    pub(crate) order: TaskOrder,
     /// Show the correlation form in table and heatmap
     #[arg(long)]
     pub(crate) correlation: bool,
     /// Only these tasks, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+}
+
+/// How the tasks of a picture are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum TaskOrder {
+    /// Relatives beside each other, by hierarchical clustering of the correlation form
+    Clustered,
+    /// By name, or as --only gives them
+    Given,
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number from 0 to 1".to_owned())?;
+    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("must be between 0 and 1".to_owned()) }
 }
 
 /// `cognate bound`.

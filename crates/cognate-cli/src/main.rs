@@ -1,11 +1,13 @@
 //! The `cognate` program.
 
 mod args;
+mod clustering;
 mod commands;
 mod curves;
 mod interrupt;
 mod output;
 mod page;
+mod pairs;
 mod peak_memory;
 mod plot;
 mod progressive;

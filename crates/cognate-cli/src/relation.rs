@@ -3,6 +3,9 @@
 use cognate::linalg::Symmetric;
 use cognate::{Model, TaskId};
 
+use crate::clustering::Clustering;
+use crate::pairs::Pair;
+use crate::plot::graph::{Edge, Graph};
 use crate::plot::heatmap::Heatmap;
 
 /// Tasks, in the order shown, and R among them.
@@ -33,13 +36,71 @@ impl RelationTable {
         (0..self.matrix.size()).map(|row| self.matrix.row(row).to_vec()).collect()
     }
 
-    /// The picture.
+    /// Which tasks belong together, by the correlation form.
+    pub(crate) fn clustering(&self) -> Clustering {
+        Clustering::of(&self.correlation().rows().concat(), self.names.len())
+    }
+
+    /// The picture, in the order of the tasks.
     pub(crate) fn heatmap(&self, title: &str) -> Heatmap {
         Heatmap {
             title: title.to_owned(),
             names: self.names.clone(),
             values: self.rows().concat(),
+            limit: self.colour_limit(),
             ..Heatmap::default()
         }
+    }
+
+    /// The size with full colour where the diagonal would drown all else: enough to see the rest by, and a round number.
+    fn colour_limit(&self) -> Option<f64> {
+        let size = self.matrix.size();
+        let (mut diagonal, mut beside) = (0.0f64, 0.0f64);
+        for row in 0..size {
+            diagonal = diagonal.max(self.matrix.entry(row, row).abs());
+            beside = self.matrix.row(row)[..row].iter().fold(beside, |most, entry| most.max(entry.abs()));
+        }
+        if beside == 0.0 || beside * 4.0 >= diagonal || !diagonal.is_finite() {
+            return None;
+        }
+        let least = (1.5 * beside).max(diagonal / 20.0);
+        let power = 10f64.powf(least.log10().floor());
+        [1.0, 2.0, 4.0, 6.0, 10.0].map(|digit| digit * power).into_iter().find(|limit| *limit >= least)
+    }
+
+    /// The graph of the pairs (strongest first) that are at least as strong as a threshold.
+    pub(crate) fn graph(&self, pairs: &[Pair], threshold: f64, order: Vec<usize>) -> Graph {
+        let drawn = pairs.iter().take_while(|pair| pair.strength() >= threshold);
+        // A pair without any correlation is no edge, whatever the threshold.
+        let drawn = drawn.filter(|pair| pair.correlation != 0.0);
+        Graph {
+            title: format!("Related tasks: |correlation| ≥ {threshold:?}"),
+            names: self.names.clone(),
+            order,
+            edges: drawn.map(|pair| Edge { nodes: pair.tasks(), weight: pair.correlation }).collect(),
+            pairs: pairs.len(),
+            strongest: pairs.first().map_or(0.0, Pair::strength),
+            threshold,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(size: usize, entry: impl Fn(usize, usize) -> f64) -> RelationTable {
+        let names = (0..size).map(|task| task.to_string()).collect();
+        RelationTable { names, matrix: Symmetric::from_fn(size, entry) }
+    }
+
+    #[test]
+    fn the_diagonal_does_not_drown_the_rest() {
+        let limit = |beside: f64| table(3, |i, j| if i == j { 1.0 } else { beside }).heatmap("R").limit;
+        assert_eq!(limit(0.0), None);
+        assert_eq!(limit(0.5), None, "both can be seen");
+        assert_eq!(limit(-0.12), Some(0.2));
+        assert!((limit(0.001).unwrap() - 0.06).abs() < 1e-12, "weak ones stay weak");
+        assert_eq!(table(0, |_, _| 1.0).heatmap("R").limit, None);
     }
 }

@@ -24,10 +24,13 @@ pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64)
             curve: curves.task(*task),
         }
     });
-    let relation = (2..=LARGEST_RELATION).contains(&sorted.len()).then(|| Relation {
-        title: "How much the tasks teach each other".to_owned(),
-        caption: "R: a mistake on the column's task moves the row's task by this much.".to_owned(),
-        matrix: RelationTable::of(model, &sorted).heatmap("R"),
+    let relation = (2..=LARGEST_RELATION).contains(&sorted.len()).then(|| {
+        let table = RelationTable::of(model, &sorted);
+        Relation {
+            title: "How much the tasks teach each other".to_owned(),
+            caption: "R: a mistake on the column's task moves the row's task by this much.".to_owned(),
+            matrix: table.heatmap("R").clustered(&table.clustering()),
+        }
     });
     Run {
         name: name.to_owned(),

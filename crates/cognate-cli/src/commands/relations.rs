@@ -1,17 +1,27 @@
 //! `cognate relations`: how the tasks of a model influence each other.
 
+use std::path::Path;
+
 use anyhow::{Context, bail};
 use cognate::{Model, TaskId};
+use comfy_table::CellAlignment;
 use serde_json::json;
 
 use super::{find_task, load_model};
-use crate::args::RelationsArgs;
+use crate::args::{RelationsArgs, TaskOrder};
 use crate::output::{self, say, shown_name, table};
+use crate::pairs::{self, Pair};
+use crate::plot::scale::count;
+use crate::plot::svg::{Drawing, shorten};
 use crate::relation::RelationTable;
 use crate::reporting::LARGEST_RELATION;
 
-/// Most tasks that the table for people shows.
+/// Most tasks whose matrix fits on a screen; of more, the strongest pairs are listed.
 const LISTED: usize = 16;
+/// Most pairs of either sign that are listed.
+const PAIRS: usize = 12;
+/// Longest name over a column.
+const COLUMN_NAME: usize = 10;
 
 /// Runs the command.
 pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
@@ -19,13 +29,29 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     let tasks = chosen(&model, &args.only)?;
     let relation = RelationTable::of(&model, &tasks);
     let correlation = relation.correlation();
-    let shown = if args.correlation { &correlation } else { &relation };
-    let title = if args.correlation { "correlation form of R" } else { "R" };
+    let (shown, title, heading) = if args.correlation {
+        (&correlation, "correlation form of R", "How alike tasks are: the correlation form of R")
+    } else {
+        (&relation, "R", "How much tasks teach each other: R")
+    };
+    let clustering = relation.clustering();
+    let is_clustered = args.order == TaskOrder::Clustered;
     if let Some(path) = &args.svg {
-        let picture = shown.heatmap(title).draw().standalone();
-        std::fs::write(path, picture).with_context(|| format!("--svg {}", path.display()))?;
+        let heatmap = shown.heatmap(heading);
+        let heatmap = if is_clustered { heatmap.clustered(&clustering) } else { heatmap };
+        write("--svg", path, &heatmap.draw())?;
         if !quiet {
             say(&format!("picture: {}", path.display()));
+        }
+    }
+    if let Some(path) = &args.graph {
+        let pairs = pairs::by_strength(&correlation.matrix);
+        let threshold = args.threshold.unwrap_or_else(|| pairs::readable_threshold(&pairs, tasks.len()));
+        let order = if is_clustered { clustering.order.clone() } else { (0..tasks.len()).collect() };
+        let drawing = correlation.graph(&pairs, threshold, order).draw();
+        write("--graph", path, &drawing)?;
+        if !quiet {
+            say(&format!("graph: {}: {}", path.display(), drawing.notes.join(" ")));
         }
     }
     if args.json {
@@ -33,9 +59,13 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
             "tasks": relation.names,
             "R": relation.rows(),
             "correlation": correlation.rows(),
+            "order": clustering.order,
         }));
     }
-    output::print(&as_text(shown, title))
+    if tasks.len() <= LISTED {
+        return output::print(&matrix(shown, title));
+    }
+    output::print(&strongest(&relation, &pairs::by_strength(&correlation.matrix)))
 }
 
 fn chosen(model: &Model, only: &[String]) -> anyhow::Result<Vec<TaskId>> {
@@ -52,20 +82,55 @@ fn chosen(model: &Model, only: &[String]) -> anyhow::Result<Vec<TaskId>> {
     Ok(tasks)
 }
 
-fn as_text(relation: &RelationTable, title: &str) -> String {
-    let listed = relation.names.len().min(LISTED);
-    let names: Vec<String> = relation.names[..listed].iter().map(|name| shown_name(name)).collect();
+fn write(flag: &str, path: &Path, drawing: &Drawing) -> anyhow::Result<()> {
+    std::fs::write(path, drawing.standalone()).with_context(|| format!("{flag} {}", path.display()))
+}
+
+fn matrix(relation: &RelationTable, title: &str) -> String {
+    let columns: Vec<String> =
+        relation.names.iter().map(|name| shorten(&shown_name(name), COLUMN_NAME)).collect();
     let mut header = vec![title];
-    header.extend(names.iter().map(String::as_str));
-    let rows = (0..listed).map(|row| {
-        let entries = relation.matrix.row(row)[..listed].iter().map(|entry| format!("{entry:.4}"));
-        std::iter::once(names[row].clone()).chain(entries).collect()
+    header.extend(columns.iter().map(String::as_str));
+    let rows = relation.names.iter().enumerate().map(|(row, name)| {
+        let entries = relation.matrix.row(row).iter().map(|entry| format!("{entry:.4}"));
+        std::iter::once(shown_name(name)).chain(entries).collect()
     });
-    let more = relation.names.len() - listed;
-    let rest = if more > 0 {
-        format!("\n\n… and {more} tasks more: --json, --svg, or --only")
-    } else {
-        String::new()
-    };
-    format!("{}{rest}", table(&header, rows).trim_fmt())
+    table(&header, rows).trim_fmt()
+}
+
+/// The pairs (strongest first) with the highest and the lowest correlation.
+fn strongest(relation: &RelationTable, pairs: &[Pair]) -> String {
+    let (mut positive, mut negative) = (Vec::new(), Vec::new());
+    for pair in pairs {
+        match pair.correlation {
+            c if c > 0.0 => positive.push(pair),
+            c if c < 0.0 => negative.push(pair),
+            _ => {}
+        }
+    }
+    let mut text = format!(
+        "{} tasks, {} pairs: the correlation is positive for {}, negative for {}",
+        count(relation.names.len() as u64),
+        count(pairs.len() as u64),
+        count(positive.len() as u64),
+        count(negative.len() as u64)
+    );
+    for (pairs, what) in [(positive, "most alike"), (negative, "most opposed")] {
+        if pairs.is_empty() {
+            continue;
+        }
+        let rows = pairs.iter().take(PAIRS).map(|pair| {
+            let (a, b) = pair.tasks();
+            let numbers = [pair.correlation, relation.matrix.entry(a, b)].map(|value| format!("{value:.4}"));
+            let [correlation, r] = numbers;
+            vec![shown_name(&relation.names[a]), shown_name(&relation.names[b]), correlation, r]
+        });
+        let mut table = table(&[what, "", "correlation", "R"], rows);
+        table.column_mut(1).expect("four columns").set_cell_alignment(CellAlignment::Left);
+        text += &format!("\n\n{}", table.trim_fmt());
+        if pairs.len() > PAIRS {
+            text += &format!("\n… and {} more", count((pairs.len() - PAIRS) as u64));
+        }
+    }
+    text + "\n\nall of them: --json; as pictures: --svg, --graph; among some tasks: --only"
 }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use super::scale::{Axis, Steps, Unit, drawable, plain, ticks};
 use super::svg::{Canvas, Drawing, Num, add, bold_width, shorten, text_width};
+use super::tree;
+use crate::clustering::{Clustering, Join};
 
 /// A square matrix with a name for each row and column.
 #[derive(Clone, Default)]
@@ -20,6 +22,8 @@ pub(crate) struct Heatmap {
     pub(crate) values: Vec<f64>,
     /// Which rows and columns to show, in which order; all in their own order if left out.
     pub(crate) order: Option<Vec<usize>>,
+    /// How the rows shown are joined into groups; drawn beside them.
+    pub(crate) tree: Vec<Join>,
     /// The size with full colour; the largest one present if left out.
     pub(crate) limit: Option<f64>,
     /// Rows and columns whose name gets a dagger.
@@ -32,15 +36,23 @@ pub(crate) struct Heatmap {
 pub(crate) const DAGGER: &str = "\u{a0}†";
 
 const NAME: usize = 18;
+/// Of the names in a tooltip.
+const LONG_NAME: usize = 80;
+/// Distance of the tree from the matrix.
+const TREE: f64 = 5.0;
 const VALUES_UP_TO: usize = 12;
 const TOOLTIPS_UP_TO: usize = 60;
 const CELLS_UP_TO: usize = 160;
+/// Least height of the colour bar.
+const LEAST_BAR: f64 = 54.0;
 /// Shades on each side of 0 where cells share paths.
 const SHADES: f64 = 24.0;
 
 /// What is really drawn: the ordered matrix, averaged by blocks if it is large.
 struct Grid {
     names: Vec<String>,
+    /// The names in full where those are short for them, else empty.
+    tips: Vec<String>,
     values: Vec<f64>,
     block: usize,
 }
@@ -55,6 +67,13 @@ struct Layout {
 }
 
 impl Heatmap {
+    /// In the order of a clustering, with its tree unless that says nothing.
+    pub(crate) fn clustered(mut self, clustering: &Clustering) -> Self {
+        self.order = Some(clustering.order.clone());
+        self.tree = if clustering.is_flat() { Vec::new() } else { clustering.joins.clone() };
+        self
+    }
+
     /// Draws the matrix; the size follows from K.
     pub(crate) fn draw(&self) -> Drawing {
         let k = self.names.len();
@@ -76,11 +95,20 @@ impl Heatmap {
             shades(&mut c, &grid, &layout);
         }
         c.rect("frame", (0.0, 0.0), (side, side));
-        let overhang = names(&mut c, &grid.names, &layout);
-        let bar_right = colour_bar(&mut c, &grid, &layout, side);
+        let overhang = names(&mut c, &grid, &layout);
+        let (mut right, mut below) = (side, 4.0);
+        if !self.tree.is_empty() {
+            let (left, row) = (side + TREE, layout.cell);
+            let depth = (side * 0.1).clamp(60.0, 130.0);
+            let place = tree::Place { left, depth, row, leaves: grid.block, height: side };
+            right = tree::draw(&mut c, &self.tree, &place);
+            below = tree::FOOT + 4.0;
+        }
+        right += colour_bar(&mut c, &grid, &layout, (right, side));
         c.close();
-        let width = layout.left + (side + bar_right).max(overhang);
-        let mut drawing = c.finish(&self.title, width.ceil(), (layout.top + side + 4.0).ceil());
+        let width = layout.left + right.max(overhang);
+        let height = layout.top + side.max(LEAST_BAR) + below;
+        let mut drawing = c.finish(&self.title, width.ceil(), height.ceil());
         drawing.notes = self.notes(&grid);
         drawing
     }
@@ -97,7 +125,17 @@ impl Heatmap {
         };
         let values = blocks.iter().flat_map(|r| blocks.iter().map(|c| mean(r, c)));
         let values = values.collect();
-        Grid { names: blocks.iter().map(|b| self.block_name(b)).collect(), values, block }
+        let names = blocks.iter().map(|b| self.block_name(b)).collect();
+        Grid { names, tips: blocks.iter().map(|b| self.block_tip(b)).collect(), values, block }
+    }
+
+    fn block_tip(&self, block: &[usize]) -> String {
+        let is_short = |i: &usize| self.names[*i].chars().nth(NAME).is_none();
+        if matches!(block, [one] if is_short(one)) {
+            return String::new();
+        }
+        let names = block.iter().map(|i| shorten(&self.names[*i], LONG_NAME));
+        names.collect::<Vec<_>>().join(", ")
     }
 
     fn block_name(&self, block: &[usize]) -> String {
@@ -123,9 +161,9 @@ impl Heatmap {
             6..=12 => 46.0,
             13..=24 => 30.0,
             25..=60 => 15.0,
-            _ => 8.0,
+            _ => 11.0,
         };
-        let font = f64::clamp(cell * 0.92, 7.0, 12.0);
+        let font = f64::min(cell * 0.88, 12.0);
         let widest = grid.names.iter().map(|name| name_width(name, font)).fold(0.0, f64::max);
         let top = if slanted(n) { widest * 0.71 + 14.0 } else { widest + 8.0 };
         let largest = grid.values.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -142,6 +180,19 @@ impl Heatmap {
                 "{k} tasks shown as {n} x {n} cells: each is the mean over blocks of {} tasks.",
                 grid.block
             ));
+        }
+        if !self.tree.is_empty() {
+            notes.push(
+                "Order and tree: hierarchical clustering, average linkage on 1 − correlation. Where two groups join, \
+                 the scale below the tree gives the mean correlation between them."
+                    .to_owned(),
+            );
+        }
+        let limit = self.limit.unwrap_or(f64::INFINITY);
+        if grid.values.iter().any(|v| v.abs() > limit * (1.0 + 1e-9)) {
+            let limit = Unit::Plain.tick(limit, limit);
+            notes
+                .push(format!("Colour is full from {limit} in size on, so that smaller values can be seen."));
         }
         if grid.values.iter().any(|v| !v.is_finite()) {
             notes.push("Crossed out: no value.".to_owned());
@@ -176,7 +227,8 @@ fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
         let (row, column) = (i / n, i % n);
         let (x, y) = (column as f64 * layout.cell, row as f64 * layout.cell);
         let (px, py) = (Num(x), Num(y));
-        let tip = format!("{} × {}: {}", grid.names[row], grid.names[column], plain(*value, layout.limit));
+        let name = |at: usize| if grid.tips[at].is_empty() { &grid.names[at] } else { &grid.tips[at] };
+        let tip = format!("{} × {}: {}", name(row), name(column), plain(*value, layout.limit));
         let tip = super::svg::escape(&tip);
         let box_path = format!("M{px} {py}h{cell}v{cell}h-{cell}z");
         if !value.is_finite() {
@@ -251,13 +303,16 @@ fn shades(c: &mut Canvas, grid: &Grid, layout: &Layout) {
 }
 
 /// Row and column names, every n-th if they are too dense; gives how far the last one reaches right.
-fn names(c: &mut Canvas, names: &[String], layout: &Layout) -> f64 {
+fn names(c: &mut Canvas, grid: &Grid, layout: &Layout) -> f64 {
+    let names = &grid.names;
     let every = (layout.font / layout.cell).ceil().max(1.0) as usize;
     let mut reach: f64 = 0.0;
     c.open(&format!("font-size=\"{}\"", Num(layout.font)));
     for (i, name) in names.iter().enumerate().step_by(every) {
         let middle = (i as f64 + 0.5) * layout.cell;
         let weight = if name.ends_with(DAGGER) { " b" } else { "" };
+        let tip = &grid.tips[i];
+        c.tipped(tip);
         c.text(&format!("e{weight}"), (-6.0, middle + layout.font * 0.35), name);
         if slanted(names.len()) {
             c.turned(weight, (middle + 2.0, -7.0), -45, name);
@@ -265,20 +320,21 @@ fn names(c: &mut Canvas, names: &[String], layout: &Layout) -> f64 {
         } else {
             c.turned(weight, (middle + layout.font * 0.35, -6.0), -90, name);
         }
+        c.close();
     }
     c.close();
     reach
 }
 
-/// The scale beside the matrix, only as far as values reach; gives its width.
-fn colour_bar(c: &mut Canvas, grid: &Grid, layout: &Layout, side: f64) -> f64 {
+/// The scale right of what is there, only as far as values reach; gives its width.
+fn colour_bar(c: &mut Canvas, grid: &Grid, layout: &Layout, (right, side): (f64, f64)) -> f64 {
     let finite = grid.values.iter().filter(|v| v.is_finite());
     let (least, most) = finite.fold((0.0f64, 0.0f64), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
     let lo = if least < 0.0 { -layout.limit } else { 0.0 };
     let hi = if most > 0.0 || lo == 0.0 { layout.limit } else { 0.0 };
-    let height = side.clamp(54.0, 260.0);
+    let height = side.clamp(LEAST_BAR, 260.0);
     let axis = Axis { values: (lo, hi), pixels: (height, 0.0), steps: Steps::Linear };
-    let x = side + 18.0;
+    let x = right + 18.0;
     c.rect("zero", (x, 0.0), (12.0, height));
     let steps = SHADES as i32;
     for s in (-steps..steps).filter(|s| if *s < 0 { lo < 0.0 } else { hi > 0.0 }) {
@@ -380,6 +436,41 @@ mod tests {
         let grid = heatmap.grid();
         assert_eq!(grid.names, ["task-2", "task-0"]);
         assert_eq!(grid.values, [wave(2, 2), wave(2, 0), wave(0, 2), wave(0, 0)]);
+    }
+
+    #[test]
+    fn a_tree_stands_beside_the_matrix() {
+        for k in [3, 30, 139, 500] {
+            let heatmap = map(k, |i, j| if i % 2 == j % 2 { 0.8 } else { -0.4 });
+            let clustering = Clustering::of(&heatmap.values, k);
+            let drawing = heatmap.clone().clustered(&clustering).draw();
+            let svg = drawing.inline();
+            assert!(svg.contains("class=\"tree\"") && svg.contains(">−0.40</text>") && !svg.contains("NaN"));
+            assert!(drawing.notes.iter().any(|note| note.starts_with("Order and tree: ")));
+            assert!(drawing.width() > heatmap.draw().width());
+        }
+        let flat = map(4, |_, _| 0.4);
+        let clustering = Clustering::of(&flat.values, 4);
+        assert!(!flat.clustered(&clustering).draw().inline().contains("class=\"tree\""));
+    }
+
+    #[test]
+    fn long_names_are_told_in_full() {
+        let mut heatmap = map(30, wave);
+        heatmap.names[7] = "a name that is too long for the margin".to_owned();
+        let svg = heatmap.draw().inline();
+        assert!(svg.contains("<title>a name that is too long for the margin</title>"));
+        assert!(svg.contains(">a name that…margin</text>"));
+    }
+
+    #[test]
+    fn values_beyond_the_limit_are_noted() {
+        let mut heatmap = map(3, |i, j| if i == j { 1.0 } else { 0.01 });
+        heatmap.limit = Some(0.06);
+        assert_eq!(
+            heatmap.draw().notes,
+            ["Colour is full from 0.06 in size on, so that smaller values can be seen."]
+        );
     }
 
     #[test]

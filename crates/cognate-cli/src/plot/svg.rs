@@ -97,6 +97,15 @@ impl Canvas {
         self.put(format_args!("<g {attributes}>"));
     }
 
+    /// Opens a group whose elements share a tooltip, or none if `tip` is empty.
+    pub(crate) fn tipped(&mut self, tip: &str) {
+        self.out.push_str("<g>");
+        if !tip.is_empty() {
+            let tip = escape(tip);
+            self.put(format_args!("<title>{tip}</title>\n"));
+        }
+    }
+
     /// Closes the innermost group.
     pub(crate) fn close(&mut self) {
         self.out.push_str("</g>\n");
@@ -140,6 +149,22 @@ impl Canvas {
         ));
     }
 
+    /// A text of a font size whose left or right middle is at a place, turned about it.
+    pub(crate) fn turned_about_middle(
+        &mut self,
+        class: &str,
+        at: (f64, f64),
+        degrees: f64,
+        size: f64,
+        text: &str,
+    ) {
+        let (x, y, down, text) = (Num(at.0), Num(at.1), Num(size * 0.35), escape(text));
+        let turn = if degrees == 0.0 { String::new() } else { format!(" rotate({})", Num(degrees)) };
+        self.put(format_args!(
+            "<text class=\"{class}\" y=\"{down}\" transform=\"translate({x} {y}){turn}\">{text}</text>\n"
+        ));
+    }
+
     /// Ends the drawing.
     pub(crate) fn finish(self, title: &str, width: f64, height: f64) -> Drawing {
         Drawing { title: title.to_owned(), width, height, body: self.out, notes: Vec::new() }
@@ -179,8 +204,10 @@ impl Drawing {
     pub(crate) fn standalone(&self) -> String {
         const PAD: f64 = 16.0;
         const HEAD: f64 = 30.0;
-        let lines: Vec<String> = self.notes.iter().flat_map(|n| wrap(n, self.width, 11.0)).collect();
-        let width = self.width + 2.0 * PAD;
+        let heading = shorten(&self.title, 90);
+        let inner = self.width.max(bold_width(&heading, 15.0).ceil());
+        let lines: Vec<String> = self.notes.iter().flat_map(|n| wrap(n, inner, 11.0)).collect();
+        let width = inner + 2.0 * PAD;
         let height = self.height + 2.0 * PAD + HEAD + 16.0 * lines.len() as f64;
         let mut c = Canvas::default();
         let (w, h, title) = (Num(width), Num(height), escape(&self.title));
@@ -190,7 +217,7 @@ impl Drawing {
             theme::file_style()
         ));
         c.rect("paper", (0.0, 0.0), (width, height));
-        c.text("b big", (PAD, PAD + 14.0), &shorten(&self.title, 90));
+        c.text("b big", (PAD, PAD + 14.0), &heading);
         c.open(&format!("transform=\"translate({} {})\"", Num(PAD), Num(PAD + HEAD)));
         c.out.push_str(&self.body);
         for (i, line) in lines.iter().enumerate() {

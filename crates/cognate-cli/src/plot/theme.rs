@@ -41,6 +41,9 @@ const RULES: &str = "
 .cg .strong{stroke-width:3}.cg .mark{stroke:var(--paper);stroke-width:1.2}
 .cg .p{fill:var(--pos)}.cg .n{fill:var(--neg)}.cg .cell{stroke:var(--paper);stroke-width:1}
 .cg .none{fill:none;stroke:var(--muted);stroke-width:1}.cg .minus{fill:none;stroke:var(--paper);stroke-width:1.5}
+.cg .tree{fill:none;stroke:var(--axis);stroke-width:1}.cg .rim{fill:none;stroke:var(--grid);stroke-width:5;stroke-linecap:round}
+.cg .edge{fill:none;stroke:var(--pos)}.cg .against{stroke:var(--neg);stroke-dasharray:6 4}
+.cg .dot{fill:var(--ink);stroke:var(--paper);stroke-width:1}.cg .ring{fill:var(--paper);stroke:var(--axis);stroke-width:1.5}
 ";
 
 fn rules() -> String {

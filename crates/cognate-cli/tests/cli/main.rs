@@ -14,6 +14,7 @@ mod learn;
 mod outputs;
 mod predict;
 mod readme;
+mod relations;
 mod resume;
 mod signals;
 mod stream_flags;

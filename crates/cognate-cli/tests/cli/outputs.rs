@@ -91,6 +91,7 @@ fn a_full_disk_is_told_for_traces_reports_and_results() {
     folder.refused("learn a.svm --quiet --trace /dev/full", &["error: --trace /dev/full: ", full]);
     folder.refused("learn a.svm --quiet --report /dev/full", &["error: --report /dev/full: ", full]);
     folder.refused("relations m.cog --svg /dev/full", &["error: --svg /dev/full: ", full]);
+    folder.refused("relations m.cog --graph /dev/full", &["error: --graph /dev/full: ", full]);
     folder.refused("demo --quiet --out /dev/full", &["error: --out /dev/full: ", full]);
     for command in
         ["learn a.svm --quiet", "predict a.svm --model m.cog", "inspect m.cog --weights", "algorithms"]
@@ -107,6 +108,7 @@ fn outputs_in_missing_folders_are_refused_by_flag_and_name() {
         ("learn a.svm --quiet --trace no/t.jsonl", "error: --trace no/t.jsonl: No such file"),
         ("learn a.svm --quiet --report no/r.html", "error: --report no/r.html: No such file"),
         ("relations m.cog --svg no/r.svg", "error: --svg no/r.svg: No such file"),
+        ("relations m.cog --graph no/g.svg", "error: --graph no/g.svg: No such file"),
         ("demo --quiet --out no/r.html", "error: --out no/r.html: No such file"),
         ("demo --quiet --stream no/s.svm", "error: --stream no/s.svm: No such file"),
         ("demo --quiet --picture no/p.svg", "error: --picture no/p.svg: No such file"),

@@ -1,0 +1,172 @@
+//! Where the nodes of a graph and their names stand: on a circle, in groups, no name over another.
+//!
+//! A circle rather than forces that push nodes about: every name has room outside it whatever the edges are, the place
+//! of a node can be explained, and nothing is random.
+
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
+
+use super::svg::text_width;
+
+/// A node and its name, relative to the centre.
+pub(crate) struct Spot {
+    /// Direction from the centre, clockwise from the right, in radians.
+    pub(crate) angle: f64,
+    /// Where the node is.
+    pub(crate) at: (f64, f64),
+    /// Where the name begins, or ends if `ends_here`.
+    pub(crate) name_at: (f64, f64),
+    /// Whether the name stands left of its place.
+    pub(crate) ends_here: bool,
+    /// By how many degrees the name is turned.
+    pub(crate) turned: f64,
+}
+
+/// Places on a circle.
+pub(crate) struct Circle {
+    /// Radius of the circle.
+    pub(crate) radius: f64,
+    /// Size of the names.
+    pub(crate) font: f64,
+    /// The nodes in their order.
+    pub(crate) spots: Vec<Spot>,
+    /// Smallest and largest x and y of nodes and names.
+    pub(crate) bounds: [(f64, f64); 2],
+}
+
+/// Up to so many nodes the names lie level; above, they point outwards.
+const LEVEL_UP_TO: usize = 24;
+/// Space between two groups, in nodes.
+const GAP: f64 = 1.5;
+/// From the node to its name.
+const AWAY: f64 = 9.0;
+
+impl Circle {
+    /// Places the nodes with these names, group after group, from the top clockwise.
+    pub(crate) fn of(names: &[String], groups: &[usize]) -> Self {
+        let n = names.len();
+        let font = match n {
+            0..=LEVEL_UP_TO => 12.0,
+            161.. => 9.0,
+            _ => 10.5,
+        };
+        let gap = if groups.len() > 1 { GAP } else { 0.0 };
+        let slots = n as f64 + gap * groups.len() as f64;
+        let radius = if n <= LEVEL_UP_TO { 130.0 + 5.0 * n as f64 } else { slots * 1.2 * font / TAU };
+        let mut spots = Vec::with_capacity(n);
+        let mut slot = 0.5 + gap / 2.0;
+        for size in groups {
+            for _ in 0..*size {
+                spots.push(spot(slot / slots * TAU - FRAC_PI_2, radius, n <= LEVEL_UP_TO));
+                slot += 1.0;
+            }
+            slot += gap;
+        }
+        if n <= LEVEL_UP_TO {
+            for left in [false, true] {
+                let side = spots.iter_mut().filter(|spot| spot.ends_here == left);
+                spread(side.map(|spot| &mut spot.name_at.1).collect(), 1.25 * font);
+            }
+        }
+        let bounds = bounds(&spots, names, font);
+        Self { radius, font, spots, bounds }
+    }
+}
+
+fn spot(angle: f64, radius: f64, level: bool) -> Spot {
+    let at = |r: f64| (r * angle.cos(), r * angle.sin());
+    let ends_here = angle.cos() < -1e-9;
+    let turned = match (level, ends_here) {
+        (true, _) => 0.0,
+        (false, false) => angle.to_degrees(),
+        (false, true) => (angle - PI).to_degrees(),
+    };
+    Spot { angle, at: at(radius), name_at: at(radius + AWAY), ends_here, turned }
+}
+
+/// Moves heights apart to a distance of `least`, away from the middle.
+fn spread(mut heights: Vec<&mut f64>, least: f64) {
+    heights.sort_by(|a, b| a.total_cmp(b));
+    let Some(middle) = (0..heights.len()).min_by(|a, b| heights[*a].abs().total_cmp(&heights[*b].abs()))
+    else {
+        return;
+    };
+    for at in middle + 1..heights.len() {
+        *heights[at] = heights[at].max(*heights[at - 1] + least);
+    }
+    for at in (0..middle).rev() {
+        *heights[at] = heights[at].min(*heights[at + 1] - least);
+    }
+}
+
+fn bounds(spots: &[Spot], names: &[String], font: f64) -> [(f64, f64); 2] {
+    let mut bounds = [(0.0f64, 0.0f64); 2];
+    for (spot, name) in spots.iter().zip(names) {
+        let width = text_width(name, font) * if spot.ends_here { -1.0 } else { 1.0 };
+        let turned = spot.turned.to_radians();
+        let end = (spot.name_at.0 + width * turned.cos(), spot.name_at.1 + width * turned.sin());
+        for (x, y) in [spot.at, spot.name_at, end] {
+            for (bound, value) in bounds.iter_mut().zip([x, y]) {
+                *bound = (bound.0.min(value - font), bound.1.max(value + font));
+            }
+        }
+    }
+    bounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(n: usize) -> Vec<String> {
+        (0..n).map(|i| format!("a task called {i}")).collect()
+    }
+
+    #[test]
+    fn level_names_do_not_overlap() {
+        for n in 1..=LEVEL_UP_TO {
+            for groups in [vec![n], vec![n / 2, n - n / 2], vec![1; n]] {
+                let circle = Circle::of(&names(n), &groups);
+                for left in [false, true] {
+                    let side = circle.spots.iter().filter(|spot| spot.ends_here == left);
+                    let mut heights: Vec<f64> = side.map(|spot| spot.name_at.1).collect();
+                    heights.sort_by(f64::total_cmp);
+                    let close = heights.windows(2).any(|pair| pair[1] - pair[0] < 1.2 * circle.font);
+                    assert!(!close, "{n} in {groups:?}: {heights:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_point_outwards_have_room() {
+        for n in [25, 139, 300] {
+            let circle = Circle::of(&names(n), &[n]);
+            let step = circle.spots[1].angle - circle.spots[0].angle;
+            assert!(step * circle.radius >= 1.1 * circle.font, "{n}");
+            assert!(circle.spots.iter().all(|spot| (-90.0..=90.1).contains(&spot.turned)), "upright");
+        }
+    }
+
+    #[test]
+    fn nodes_and_names_are_within_the_bounds() {
+        for n in [1, 2, 15, 139] {
+            let circle = Circle::of(&names(n), &[n]);
+            let within = |bound: (f64, f64), value: f64| bound.0 <= value && value <= bound.1;
+            for (spot, name) in circle.spots.iter().zip(names(n)) {
+                let [x, y] = circle.bounds;
+                assert!(within(x, spot.at.0) && within(y, spot.at.1), "{n}");
+                // Level names reach to the side, turned ones straight on.
+                let width = text_width(&name, circle.font);
+                let end = match (spot.ends_here, n <= LEVEL_UP_TO) {
+                    (true, true) => (spot.name_at.0 - width, spot.name_at.1),
+                    (false, true) => (spot.name_at.0 + width, spot.name_at.1),
+                    (_, false) => {
+                        let reach = circle.radius + AWAY + width;
+                        (reach * spot.angle.cos(), reach * spot.angle.sin())
+                    }
+                };
+                assert!(within(x, end.0) && within(y, end.1), "{n}: {name}");
+            }
+        }
+    }
+}
