@@ -366,6 +366,28 @@ fn headers_that_contradict_the_rest_are_refused() {
     }
 }
 
+/// A query that the learner cannot have, or lines asked for that were never there.
+#[test]
+fn queries_and_counts_that_cannot_be_are_refused() {
+    let whole = sections(&small_model().to_bytes());
+    let with = |part: usize, section: Vec<u8>| {
+        let mut parts = whole.clone();
+        parts[part] = section;
+        refusal(&assembled(1, &parts)).to_string()
+    };
+    let mut header: Value = serde_json::from_slice(&whole[0]).unwrap();
+    header["config"]["query"] = json!({"margin": {"b": -1.0}});
+    assert_eq!(
+        with(0, serde_json::to_vec(&header).unwrap()),
+        "the model contradicts itself: query.margin.b: must be positive and finite, got -1"
+    );
+    let mut counts = whole[2].clone();
+    // A map of one entry becomes one of two.
+    counts[0] += 1;
+    counts.extend(b"\xa5asked\x01");
+    assert_eq!(with(2, counts), "the model contradicts itself: the counts are impossible");
+}
+
 #[test]
 fn foreign_files_are_refused() {
     for foreign in [
