@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use cognate::query::Draws;
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
-use cognate::stream::{Input, Reader, ReaderOptions};
+use cognate::stream::{Input, Labels, Reader, ReaderOptions};
 use cognate::{Metrics, Model, RunConfig, Tasks};
 
 /// Keeps every report.
@@ -42,6 +42,7 @@ pub(crate) fn learn_by(model: &mut Model, text: &str, draws: Draws) -> Vec<Round
     let options = ReaderOptions {
         preprocess: model.config().preprocess,
         features: model.config().features,
+        labels: Labels::Optional,
         ..ReaderOptions::default()
     };
     let mut reader = Reader::new(vec![input], model.tasks().clone(), options);
