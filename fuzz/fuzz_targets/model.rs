@@ -41,11 +41,13 @@ fn exercise(mut model: Model) {
         }
         model.learner().as_inspect().weights(task);
         assert!(!model.learner().as_inspect().relation(task, TaskId(0)).is_nan());
+        assert!(!model.learner().as_inspect().influence(task).is_nan());
     }
     let mut learner = model.learner().clone();
     for label in [1.0, -1.0] {
         learner.as_learn_one().learn(Example { task: TaskId(0), features: unit, label });
     }
+    learner.as_learn_one().skip(TaskId(0));
     model = again;
     assert!(model.to_bytes() == saved, "a copy's learning changed the model");
 }

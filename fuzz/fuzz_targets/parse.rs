@@ -22,7 +22,11 @@ fn options(choice: u8) -> ReaderOptions {
             clip: bit(1).then_some(0.5),
             bias: bit(2).then_some(-1.0),
         },
-        labels: if bit(3) { Labels::Optional } else { Labels::Required },
+        labels: match (bit(3), bit(7)) {
+            (false, _) => Labels::Required,
+            (true, false) => Labels::Optional,
+            (true, true) => Labels::Kept,
+        },
         features: bit(4).then_some(20),
         skip_bad: match choice >> 5 & 3 {
             0 => 0,

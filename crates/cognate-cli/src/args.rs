@@ -68,6 +68,10 @@ pub(crate) enum Command {
 
 /// `cognate learn`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A line without a label, or with `?` in its place, is predicted and not learnt. Put labels in place of `?` in the file of \
+--ask and learn it with --resume M --query all. Labels that never come are not waited for; a line that comes twice is \
+learnt twice.")]
 pub(crate) struct LearnArgs {
     /// Files of examples, read in turn; `-` is standard input; gzip and zstd are recognised
     #[arg(required = true, value_name = "DATA")]
@@ -75,9 +79,13 @@ pub(crate) struct LearnArgs {
     /// Who learns; `cognate algorithms` lists them
     #[arg(long, value_name = "ID")]
     pub(crate) learner: Option<String>,
-    /// A parameter of the learner, e.g. interaction.coupled.b=4
+    /// A parameter of the learner, e.g. interaction.coupled.b=4, or of the query, e.g. query.margin.b=2
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
+    /// Which labels to ask for: all; margin, the surer a prediction the more rarely; relation, the same with a task's
+    /// relations as measure. A label that is not asked for is not learnt
+    #[arg(long, value_name = "NAME")]
+    pub(crate) query: Option<String>,
     /// Config file (TOML); flags win over it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -96,6 +104,9 @@ pub(crate) struct LearnArgs {
     /// Write a JSON line an example
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// List the lines without a label (or with `?`) whose labels the query asks for, to be labelled and learnt later
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ask: Option<PathBuf>,
     /// Write a page with curves, tasks and relations
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
@@ -131,7 +142,7 @@ pub(crate) struct StreamArgs {
     /// of one a task
     #[arg(long, value_name = "ORDER")]
     pub(crate) order: Option<String>,
-    /// Seed of --order shuffle
+    /// Seed of --order shuffle and of --query
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// How often to read the stream

@@ -1,6 +1,7 @@
 //! The `cognate` program.
 
 mod args;
+mod ask;
 mod clustering;
 mod commands;
 mod curves;

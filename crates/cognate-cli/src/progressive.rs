@@ -20,16 +20,20 @@ pub(crate) struct Progressive {
     due: u64,
     bar: Option<ProgressBar>,
     quiet: bool,
+    /// Whether labels are a column: not all are asked for.
+    labels: bool,
 }
 
 impl Progressive {
-    /// Starts the clock; `size` are the bytes to read, where that is known.
-    pub(crate) fn start(quiet: bool, before: &Tally, size: Option<u64>) -> Self {
+    /// Starts the clock; `size` are the bytes to read, where that is known. `labels` adds a column of those asked for.
+    pub(crate) fn start(quiet: bool, labels: bool, before: &Tally, size: Option<u64>) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = size.filter(|_| terminal && !quiet).map(new_bar);
-        let table = Self { started: Instant::now(), before: *before, last: *before, due: 1, bar, quiet };
+        let (started, last) = (Instant::now(), *before);
+        let table = Self { started, before: *before, last, due: 1, bar, quiet, labels };
         table.line("progressive error");
-        table.line("  so far   since last     examples      time   examples/s    tasks");
+        let column = if labels { " labels asked" } else { "" };
+        table.line(&format!("  so far   since last     examples{column}      time   examples/s    tasks"));
         table
     }
 
@@ -73,8 +77,9 @@ impl Progressive {
         };
         let seconds = self.started.elapsed().as_secs_f64();
         let rate = (now.examples - self.before.examples) as f64 / seconds.max(1e-9);
+        let labels = if self.labels { format!(" {:>12}", count(now.queries)) } else { String::new() };
         self.line(&format!(
-            "{:>7.2}% {:>11.2}% {:>12} {:>9} {:>12} {:>8}",
+            "{:>7.2}% {:>11.2}% {:>12}{labels} {:>9} {:>12} {:>8}",
             now.error() * 100.0,
             since.error() * 100.0,
             count(now.examples),

@@ -3,7 +3,7 @@
 use cognate::{Inspect, Model};
 
 use crate::curves::Curves;
-use crate::page::report::{Relation, Run, Task, Totals};
+use crate::page::report::{Labels, Relation, Run, Task, Totals};
 use crate::peak_memory::peak_memory_bytes;
 use crate::relation::RelationTable;
 
@@ -20,6 +20,7 @@ pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64)
             name: model.tasks().name(*task).to_owned(),
             examples: tally.examples,
             mistakes: tally.mistakes,
+            queries: tally.queries,
             f1: Some(tally.f1()),
             curve: curves.task(*task),
         }
@@ -43,8 +44,11 @@ pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64)
             f1: Some(total.f1()),
             seconds,
             peak_memory_bytes: peak_memory_bytes(),
+            unlabelled: model.metrics().unlabelled(),
         },
         curve: curves.stream(),
+        labels: (!model.config().query.is_all())
+            .then(|| Labels { asked: total.queries, curve: curves.by_labels() }),
         tasks: tasks.collect(),
         relation,
     }

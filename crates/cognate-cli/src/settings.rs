@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use cognate::stream::StreamConfig;
-use cognate::{LearnerConfig, REGISTRY, RunConfig, nearest_names};
+use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig, nearest_names};
 use serde_json::{Map, Value, json};
 
 use crate::args::{LearnArgs, StreamArgs};
 
 /// Parameters that name one of several choices: another choice replaces, the same one is added to.
-const CHOICES: [&str; 3] = ["learner", "interaction", "kernel"];
+const CHOICES: [&str; 4] = ["learner", "query", "interaction", "kernel"];
 
 /// The config of a run, and the tree it was made from.
 pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunConfig> {
@@ -29,6 +29,11 @@ pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunCon
         }
         None => chosen_learner(&tree),
     };
+    if let Some(name) = &args.query {
+        serde_json::from_value::<QueryConfig>(json!(name))
+            .map_err(|error| anyhow::anyhow!("--query {name}: {}", nearest_first(&error.to_string())))?;
+        merge(&mut tree, json!({ "query": { name.as_str(): {} } }), "");
+    }
     apply_sets(&mut tree, &learner, &args.sets)?;
     let mut config: RunConfig = serde_json::from_value(tree)?;
     config.read_files()?;
@@ -165,7 +170,7 @@ fn chosen_learner(tree: &Value) -> String {
     }
 }
 
-/// Puts each `--set KEY=VALUE` below the learner; an error names the one at fault.
+/// Puts each `--set KEY=VALUE` below the learner, or the query; an error names the one at fault.
 fn apply_sets(tree: &mut Value, learner: &str, sets: &[String]) -> anyhow::Result<()> {
     for set in sets {
         let Some((key, value)) = set.split_once('=').filter(|(key, _)| !key.is_empty()) else {
@@ -176,7 +181,8 @@ fn apply_sets(tree: &mut Value, learner: &str, sets: &[String]) -> anyhow::Resul
             bail!("--set {set}: must be a finite number");
         }
         let nested = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
-        merge(tree, json!({ "learner": { learner: nested } }), "");
+        let of_query = key == "query" || key.starts_with("query.");
+        merge(tree, if of_query { nested } else { json!({ "learner": { learner: nested } }) }, "");
         serde_json::from_value::<RunConfig>(tree.clone())
             .map_err(|error| anyhow::anyhow!("--set {set}: {}", nearest_first(&error.to_string())))?;
     }
@@ -218,6 +224,19 @@ mod tests {
         apply_sets(&mut tree, "perceptron", &["interaction.graph.edges=[[\"a\",\"b\"]]".to_owned()]).unwrap();
         let error = apply_sets(&mut tree, "perceptron", &["interaction.coupled.c=1".to_owned()]).unwrap_err();
         assert_eq!(error.to_string(), "--set interaction.coupled.c=1: unknown field `c`, expected `b`");
+    }
+
+    #[test]
+    fn a_key_of_the_query_goes_to_the_query() {
+        let mut tree = json!({ "query": "margin" });
+        apply_sets(&mut tree, "perceptron", &["query.margin.b=2.5".to_owned()]).unwrap();
+        assert_eq!(tree, json!({ "query": { "margin": { "b": 2.5 } } }));
+        apply_sets(&mut tree, "perceptron", &["query.relation.scale=2".to_owned()]).unwrap();
+        assert_eq!(tree, json!({ "query": { "relation": { "scale": 2 } } }));
+        apply_sets(&mut tree, "perceptron", &["query=all".to_owned()]).unwrap();
+        assert_eq!(tree, json!({ "query": "all" }));
+        let error = apply_sets(&mut tree, "perceptron", &["query.margin.c=1".to_owned()]).unwrap_err();
+        assert_eq!(error.to_string(), "--set query.margin.c=1: unknown field `c`, expected `b`");
     }
 
     /// A choice in the schema is a `oneOf` of one-key tables.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use cognate::Tasks;
-use cognate::run::RoundReport;
+use cognate::run::{RoundReport, UnlabelledReport};
 use serde::Serialize;
 
 /// The file under way; an error is kept until the end, since observers cannot fail.
@@ -19,9 +19,9 @@ pub(crate) struct Trace {
 struct Line<'a> {
     t: u64,
     task: &'a str,
-    label: i8,
+    label: Option<i8>,
     margin: f64,
-    mistake: bool,
+    mistake: Option<bool>,
     updated: bool,
     queried: bool,
 }
@@ -33,21 +33,37 @@ impl Trace {
         Ok(Self { out: BufWriter::with_capacity(1 << 16, file), failed: None })
     }
 
-    /// Writes a line.
+    /// Writes the line of an example.
     pub(crate) fn write(&mut self, report: &RoundReport, tasks: &Tasks) {
+        self.write_line(&Line {
+            t: report.round,
+            task: tasks.name(report.task),
+            label: Some(report.label as i8),
+            margin: report.margin,
+            mistake: Some(report.mistake),
+            updated: report.updated,
+            queried: report.queried,
+        });
+    }
+
+    /// Writes the line of an example without a label, of which nobody knows whether it is a mistake.
+    pub(crate) fn write_unlabelled(&mut self, report: &UnlabelledReport<'_>, tasks: &Tasks) {
+        self.write_line(&Line {
+            t: report.round,
+            task: tasks.name(report.example.task),
+            label: None,
+            margin: report.margin,
+            mistake: None,
+            updated: false,
+            queried: report.queried,
+        });
+    }
+
+    fn write_line(&mut self, line: &Line<'_>) {
         if self.failed.is_some() {
             return;
         }
-        let line = Line {
-            t: report.round,
-            task: tasks.name(report.task),
-            label: report.label as i8,
-            margin: report.margin,
-            mistake: report.mistake,
-            updated: report.updated,
-            queried: report.queried,
-        };
-        let written = serde_json::to_writer(&mut self.out, &line);
+        let written = serde_json::to_writer(&mut self.out, line);
         let ended = written.and_then(|()| self.out.write_all(b"\n").map_err(serde_json::Error::io));
         self.failed = ended.err();
     }

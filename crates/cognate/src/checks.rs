@@ -47,6 +47,8 @@ checks! {
     a_round_of_one_is_an_example,
     rounds_give_margins_before_updates,
     margins_in_between_do_not_matter,
+    a_round_skipped_meets_its_task_and_teaches_nothing,
+    influence_sums_a_row_of_the_relation,
     example_is_not_kept,
     same_stream_same_bits,
     resumed_is_unbroken,
@@ -277,6 +279,56 @@ fn margins_in_between_do_not_matter(config: &LearnerConfig) -> Result<(), String
         distracted.as_learn_one().update(sample.example(), found);
     }
     ensure!(plain.to_bytes() == distracted.to_bytes(), "margins before an update changed the update");
+    Ok(())
+}
+
+fn a_round_skipped_meets_its_task_and_teaches_nothing(config: &LearnerConfig) -> Result<(), String> {
+    let samples = stream(config, 20, 200)?;
+    let mut learner = fresh(config)?;
+    learn(&mut learner, &samples);
+    let bits = |learner: &Learner| -> Vec<u64> {
+        samples.iter().map(|sample| margin(learner, sample).to_bits()).collect()
+    };
+    let before = bits(&learner);
+    for sample in &samples[..20] {
+        learner.as_learn_one().skip(sample.task);
+        ensure!(bits(&learner) == before, "skipping an example of a task met before moved a margin");
+    }
+    ensure_sound(&learner, config, &samples)?;
+    let mut tasks = own_tasks(config)?;
+    if tasks.limit().is_none() {
+        // Seen only, a task is met as one whose first example taught nothing: by a right prediction, here of nothing.
+        let mut learner = build(config, &tasks)?;
+        let new = TaskId(tasks.len() as u32);
+        let _ = tasks.meet("another");
+        learner.as_learn_one().skip(new);
+        let met = learner.as_inspect().tasks();
+        ensure!(met == tasks.len(), "{met} tasks after skipping an example of task {}", new.0);
+        let mut restored = build(config, &tasks)?;
+        restored.restore(&learner.to_bytes()).map_err(|error| error.to_string())?;
+        learn(&mut learner, &samples);
+        learn(&mut restored, &samples);
+        ensure!(
+            restored.to_bytes() == learner.to_bytes(),
+            "saved after a skip and restored, it learns otherwise"
+        );
+    }
+    Ok(())
+}
+
+fn influence_sums_a_row_of_the_relation(config: &LearnerConfig) -> Result<(), String> {
+    let mut learner = fresh(config)?;
+    learn(&mut learner, &stream(config, 21, 200)?);
+    let inspect = learner.as_inspect();
+    for task in (0..inspect.tasks() as u32).map(TaskId) {
+        let relations = (0..inspect.tasks() as u32).map(|from| inspect.relation(task, TaskId(from)).abs());
+        let (sum, influence) = (relations.sum::<f64>(), inspect.influence(task));
+        ensure!((sum - influence).abs() <= 1e-9 * (1.0 + sum), "task {}: {influence}, not {sum}", task.0);
+    }
+    // A task that nobody has met counts among the tasks.
+    let new = TaskId(inspect.tasks() as u32);
+    let influence = inspect.influence(new);
+    ensure!(influence.is_finite() && influence >= 0.0, "the influence of a new task is {influence}");
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::algorithms::LearnerConfig;
 use crate::error::{ConfigError, ConfigProblem};
 use crate::interaction::InteractionFileError;
+use crate::query::QueryConfig;
 use crate::stream::StreamConfig;
 use crate::tasks::Tasks;
 
@@ -27,6 +28,8 @@ pub struct RunConfig {
     pub stream: StreamConfig,
     /// Who learns
     pub learner: LearnerConfig,
+    /// Which labels are asked for
+    pub query: QueryConfig,
 }
 
 /// Tasks as they are declared.
@@ -107,6 +110,7 @@ impl RunConfig {
         let mut problems: Vec<ConfigProblem> = Vec::new();
         problems.extend(self.stream.validate().into_iter().map(within("stream")));
         problems.extend(self.learner.validate().into_iter().map(within("learner")));
+        problems.extend(self.query.validate(self.learner.about()).into_iter().map(within("query")));
         if self.features == Some(0) {
             problems.push(ConfigProblem::new("features", "must be at least 1, got 0"));
         }

@@ -39,6 +39,10 @@ pub trait LearnOne: Predict {
         outcomes.extend(batch.examples().map(|example| self.learn(example)));
     }
 
+    /// Sees an example whose label is not asked for, or not there: meets its task and counts the round, as
+    /// [`Self::update`] does, and learns nothing. A task met before leaves every margin as it is.
+    fn skip(&mut self, task: TaskId);
+
     /// Learns a simultaneous round, one example of every task, an outcome an example in the order of the round.
     ///
     /// All margins come before any update; a learner that knows one task at a time then updates in task order.
@@ -90,6 +94,12 @@ pub trait Inspect {
 
     /// R\[to, from\]: how much an update of the task `from` moves the task `to`.
     fn relation(&self, to: TaskId, from: TaskId) -> f64;
+
+    /// sum_j |R\[task, j\]| over the tasks met so far and the task itself.
+    fn influence(&self, task: TaskId) -> f64 {
+        let tasks = self.tasks().max(task.index() + 1) as u32;
+        (0..tasks).map(|from| self.relation(task, TaskId(from)).abs()).sum()
+    }
 
     /// Non-zero weights of a task, by feature; none where a kernel has no weights.
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)>;

@@ -5,7 +5,7 @@
 //!
 //! Data flow through the modules in this order: a [`stream`] gives [`example`]s of named [`tasks`]; a [`learner`]
 //! from the registry in [`algorithms`], chosen by a [`config`] and shaped by an [`interaction`], predicts and
-//! learns; [`run`] is the loop that counts into [`metrics`]; a [`model`] is what is kept, as [`snapshot`] files.
+//! learns; a [`query`] says which labels it asks for; [`run`] is the loop that counts into [`metrics`]; a [`model`] is what is kept, as [`snapshot`] files.
 //! [`bounds`] sets the mistakes of a run beside those that the theorems allow.
 //!
 //! ```
@@ -34,6 +34,7 @@ pub mod interaction;
 pub mod kernel;
 pub mod learner;
 pub mod linalg;
+pub mod query;
 pub mod rng;
 
 pub mod metrics;
@@ -61,6 +62,7 @@ pub use learner::{Inspect, LearnOne, Predict, Support};
 pub use metrics::Metrics;
 pub use model::Model;
 pub use nearest::nearest_names;
+pub use query::QueryConfig;
 pub use run::RunError;
 pub use stream::{Stream, StreamError};
 pub use tasks::Tasks;

@@ -6,6 +6,7 @@ use crate::algorithms::{Learner, LearnerConfig};
 use crate::config::RunConfig;
 use crate::error::ConfigError;
 use crate::metrics::Metrics;
+use crate::query::QueryConfig;
 use crate::stream::Preprocess;
 use crate::tasks::Tasks;
 
@@ -20,6 +21,12 @@ pub struct ModelConfig {
     pub simultaneous: bool,
     /// The learner and its parameters.
     pub learner: LearnerConfig,
+    /// Which labels are asked for.
+    #[serde(default, skip_serializing_if = "QueryConfig::is_all")]
+    pub query: QueryConfig,
+    /// Seed of the draws of the query, where it draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 /// A learner, its tasks and its counts.
@@ -47,8 +54,21 @@ impl Model {
             preprocess: config.stream.preprocess(),
             simultaneous: config.stream.simultaneous,
             learner: config.learner.clone(),
+            query: config.query,
+            seed: seed_of(config.query, config.stream.seed),
         };
         Ok(Self { config, tasks, learner, metrics: Metrics::default(), rounds: 0 })
+    }
+
+    /// Asks for labels in another way from now on; `seed` is that of its draws.
+    ///
+    /// # Errors
+    /// When a parameter is out of range, or the model's learner needs every label.
+    pub fn set_query(&mut self, query: QueryConfig, seed: u64) -> Result<(), ConfigError> {
+        let problems = query.validate(self.learner.about());
+        ConfigError::check(problems).map_err(|error| error.within("query"))?;
+        (self.config.query, self.config.seed) = (query, seed_of(query, seed));
+        Ok(())
     }
 
     /// A model of the same config that has learnt nothing, to run a stream again.
@@ -93,4 +113,9 @@ impl Model {
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
+}
+
+/// The seed, where a query draws.
+fn seed_of(query: QueryConfig, seed: u64) -> Option<u64> {
+    (!query.is_all()).then_some(seed)
 }

@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use crate::example::{Example, TaskId, is_mistake};
-use crate::learner::Outcome;
+use crate::learner::{Outcome, in_task_order};
 use crate::metrics::Metrics;
 use crate::model::Model;
+use crate::query::{Asker, Draws};
 use crate::stream::pipeline::for_each_batch;
 use crate::stream::rounds::{Grouper, Round};
 use crate::stream::{Batch, Order, Stream, StreamError};
@@ -31,6 +32,21 @@ pub struct RoundReport {
     pub queried: bool,
 }
 
+/// What happened to an example without a label: it was predicted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnlabelledReport<'a> {
+    /// The round, from 1 over the model's life.
+    pub round: u64,
+    /// The example; its label is NaN.
+    pub example: Example<'a>,
+    /// Its margin.
+    pub margin: f64,
+    /// Whether its label was asked for.
+    pub queried: bool,
+    /// The line that it came from, where the stream keeps such lines.
+    pub text: Option<&'a [u8]>,
+}
+
 /// Where the input stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
@@ -42,8 +58,11 @@ pub struct Progress {
 
 /// Sees every example and may stop the run.
 pub trait Observer {
-    /// After an example was learnt and counted.
+    /// After an example was learnt, or its label not asked for, and it was counted.
     fn observe(&mut self, report: &RoundReport, tasks: &Tasks, metrics: &Metrics);
+
+    /// After an example without a label was predicted and counted.
+    fn observe_unlabelled(&mut self, _report: &UnlabelledReport<'_>, _tasks: &Tasks, _metrics: &Metrics) {}
 
     /// After a batch of a few hundred examples; a break ends the run as if the stream had ended.
     fn batch_done(&mut self, progress: Progress, tasks: &Tasks, metrics: &Metrics) -> ControlFlow<()>;
@@ -69,6 +88,8 @@ pub struct RunOptions {
     pub inputs: Vec<String>,
     /// Who is served.
     pub serve: Serve,
+    /// What decides which labels are asked for, where the model's query leaves it to chance.
+    pub draws: Draws,
 }
 
 /// Which examples of a stream are learnt.
@@ -96,7 +117,13 @@ impl From<Order> for Serve {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { passes: 1, threads: NonZeroUsize::MIN, inputs: Vec::new(), serve: Serve::All }
+        Self {
+            passes: 1,
+            threads: NonZeroUsize::MIN,
+            inputs: Vec::new(),
+            serve: Serve::All,
+            draws: Draws::Seeded,
+        }
     }
 }
 
@@ -136,6 +163,9 @@ pub enum RunError {
 
 /// Learns a stream to its end, or until the observer breaks.
 ///
+/// Labels that the model's query does not ask for are not learnt; their examples are predicted and counted. Examples
+/// without a label are predicted and counted apart, and whether the query asks for their labels is reported.
+///
 /// # Errors
 /// Those of the stream; the model has learnt, and counted, everything before. When a margin stops being finite the
 /// model is of no use any more.
@@ -163,7 +193,8 @@ fn learn_stream(
     let mut progress = Progress::default();
     let mut rounds = rounds_of(model, options);
     let (mut failed, mut stopped) = (None, false);
-    let mut outcomes = Vec::new();
+    let asker = Asker::new(model.config.query, model.config.seed.unwrap_or_default(), &options.draws);
+    let mut aside = Aside { outcomes: Vec::new(), asker, observer };
     for_each_batch(stream, options.passes, options.threads, |batch| {
         progress = Progress { position: batch.position(), skipped: progress.skipped + batch.skipped() };
         for name in batch.new_tasks() {
@@ -178,11 +209,11 @@ fn learn_stream(
             failed = Some(RunError::TooManyTasks { learner: about.id, tasks: model.tasks.len(), limit });
             return ControlFlow::Break(());
         }
-        if let Err(error) = learn_batch(model, batch, &mut rounds, &mut outcomes, observer) {
+        if let Err(error) = learn_batch(model, batch, &mut rounds, &mut aside) {
             failed = Some(error);
             return ControlFlow::Break(());
         }
-        let flow = observer.batch_done(progress, &model.tasks, &model.metrics);
+        let flow = aside.observer.batch_done(progress, &model.tasks, &model.metrics);
         stopped = flow.is_break();
         flow
     })?;
@@ -195,14 +226,21 @@ fn learn_stream(
         let mut last = None;
         grouper.finish(&tasks, &mut |round| last = Some(round.clone()))?;
         if let Some(round) = last {
-            learn_round(model, &round, &mut outcomes, observer)?;
+            learn_round(model, &round, &mut aside)?;
         }
     }
     Ok(progress)
 }
 
+/// What a run keeps at hand beside its model.
+struct Aside<'a> {
+    outcomes: Vec<Outcome>,
+    asker: Asker,
+    observer: &'a mut dyn Observer,
+}
+
 /// What is done with a whole round.
-type LearnRound = fn(&mut Model, &Round, &mut Vec<Outcome>, &mut dyn Observer) -> Result<(), RunError>;
+type LearnRound = fn(&mut Model, &Round, &mut Aside<'_>) -> Result<(), RunError>;
 
 /// How rounds are made and learnt, where examples do not come one by one.
 fn rounds_of(model: &Model, options: &RunOptions) -> Option<(Grouper, LearnRound)> {
@@ -224,17 +262,22 @@ fn learn_batch(
     model: &mut Model,
     batch: &Batch,
     rounds: &mut Option<(Grouper, LearnRound)>,
-    outcomes: &mut Vec<Outcome>,
-    observer: &mut dyn Observer,
+    aside: &mut Aside<'_>,
 ) -> Result<(), RunError> {
     match rounds {
-        None => {
+        None if aside.asker.asks_all() && !batch.has_unlabelled() => {
+            let outcomes = &mut aside.outcomes;
             model.learner.as_learn_one().learn_batch(batch, outcomes);
             check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
             batch.examples().for_each(|example| model.metrics.prefetch(example.task));
-            for (example, outcome) in batch.examples().zip(outcomes) {
+            for (example, outcome) in batch.examples().zip(&aside.outcomes) {
                 model.rounds += 1;
-                report(example, *outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
+                report(example, *outcome, true, model, &mut *aside.observer);
+            }
+        }
+        None => {
+            for at in 0..batch.len() {
+                learn_where_asked(model, batch, at, aside)?;
             }
         }
         Some((grouper, learn_round)) => {
@@ -246,7 +289,7 @@ fn learn_batch(
                 model.tasks = tasks;
                 pushed?;
                 for round in &whole {
-                    learn_round(model, round, outcomes, observer)?;
+                    learn_round(model, round, aside)?;
                 }
             }
         }
@@ -254,29 +297,89 @@ fn learn_batch(
     Ok(())
 }
 
-/// All margins first, then updates; reports in the order of the stream.
-fn learn_round(
+/// One example, whose label may not be asked for, and may not be there.
+fn learn_where_asked(
     model: &mut Model,
-    round: &Round,
-    outcomes: &mut Vec<Outcome>,
-    observer: &mut dyn Observer,
+    batch: &Batch,
+    at: usize,
+    aside: &mut Aside<'_>,
 ) -> Result<(), RunError> {
-    model.learner.as_learn_one().learn_round(round, outcomes);
-    check_finite(round, outcomes, model, |_| 1)?;
+    let example = batch.example(at);
+    let margin = model.learner.as_predict().margin(example.task, example.features);
+    if !margin.is_finite() {
+        return Err(diverged(model, model.rounds + 1, example.task, margin));
+    }
+    let queried = aside.asker.asks(model.metrics.seen(), model.learner.as_inspect(), example.task, margin);
+    let unlabelled = example.label.is_nan();
+    let updated = learn_or_skip(model, example, margin, queried && !unlabelled);
     model.rounds += 1;
-    for (example, outcome) in round.examples().zip(outcomes) {
-        report(example, *outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
+    if unlabelled {
+        model.metrics.count_unlabelled(queried);
+        let text = batch.text(at);
+        let report = UnlabelledReport { round: model.rounds, example, margin, queried, text };
+        aside.observer.observe_unlabelled(&report, &model.tasks, &model.metrics);
+    } else {
+        report(example, Outcome { margin, updated }, queried, model, &mut *aside.observer);
     }
     Ok(())
 }
 
-/// All margins, then only the example whose margin is the smallest for its label is learnt and counted.
-fn learn_hardest(
-    model: &mut Model,
-    round: &Round,
-    outcomes: &mut Vec<Outcome>,
-    observer: &mut dyn Observer,
-) -> Result<(), RunError> {
+/// Learns from an example of known margin, or sees it only; says whether the state changed.
+fn learn_or_skip(model: &mut Model, example: Example<'_>, margin: f64, learns: bool) -> bool {
+    let learner = model.learner.as_learn_one();
+    if learns {
+        learner.update(example, margin)
+    } else {
+        learner.skip(example.task);
+        false
+    }
+}
+
+/// All margins first, then updates; reports in the order of the stream.
+fn learn_round(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Result<(), RunError> {
+    if !aside.asker.asks_all() {
+        return learn_round_where_asked(model, round, aside);
+    }
+    model.learner.as_learn_one().learn_round(round, &mut aside.outcomes);
+    check_finite(round, &aside.outcomes, model, |_| 1)?;
+    model.rounds += 1;
+    for (example, outcome) in round.examples().zip(&aside.outcomes) {
+        report(example, *outcome, true, model, &mut *aside.observer);
+    }
+    Ok(())
+}
+
+/// All margins, then a round of those whose labels are asked for.
+fn learn_round_where_asked(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Result<(), RunError> {
+    predict_round(model, round, &mut aside.outcomes)?;
+    let first = model.metrics.seen();
+    let inspect = model.learner.as_inspect();
+    let with_margins = round.examples().zip(&aside.outcomes).enumerate();
+    let queried: Vec<bool> = with_margins
+        .map(|(at, (example, outcome))| {
+            aside.asker.asks(first + at as u64, inspect, example.task, outcome.margin)
+        })
+        .collect();
+    let mut asked = Round::default();
+    round.examples().zip(&queried).filter(|(_, queried)| **queried).for_each(|(x, _)| asked.push(x));
+    let mut learnt = Vec::new();
+    let learner = model.learner.as_learn_one();
+    learner.learn_round(&asked, &mut learnt);
+    in_task_order(round)
+        .into_iter()
+        .filter(|at| !queried[*at])
+        .for_each(|at| learner.skip(round.example(at).task));
+    model.rounds += 1;
+    let mut learnt = learnt.into_iter();
+    for ((example, outcome), queried) in round.examples().zip(&aside.outcomes).zip(queried) {
+        let outcome = if queried { learnt.next().unwrap_or(*outcome) } else { *outcome };
+        report(example, outcome, queried, model, &mut *aside.observer);
+    }
+    Ok(())
+}
+
+/// The margins of a round, none of it learnt.
+fn predict_round(model: &Model, round: &Round, outcomes: &mut Vec<Outcome>) -> Result<(), RunError> {
     let learner = model.learner.as_predict();
     outcomes.clear();
     outcomes.extend(
@@ -285,17 +388,24 @@ fn learn_hardest(
             updated: false,
         }),
     );
-    check_finite(round, outcomes, model, |_| 1)?;
-    let signed = round.examples().zip(outcomes.iter()).map(|(example, outcome)| {
+    check_finite(round, outcomes, model, |_| 1)
+}
+
+/// All margins, then only the example whose margin is the smallest for its label is learnt and counted.
+fn learn_hardest(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Result<(), RunError> {
+    predict_round(model, round, &mut aside.outcomes)?;
+    let signed = round.examples().zip(&aside.outcomes).map(|(example, outcome)| {
         // Zeros of either sign are equals.
-        (example.label * outcome.margin + 0.0, example)
+        (example.label * outcome.margin + 0.0, example, outcome.margin)
     });
-    let hardest = signed
-        .min_by(|(one, first), (other, second)| one.total_cmp(other).then(first.task.cmp(&second.task)));
-    let Some((_, example)) = hardest else { return Ok(()) };
-    let outcome = model.learner.as_learn_one().learn(example);
+    let hardest = signed.min_by(|(one, first, _), (other, second, _)| {
+        one.total_cmp(other).then(first.task.cmp(&second.task))
+    });
+    let Some((_, example, margin)) = hardest else { return Ok(()) };
+    let queried = aside.asker.asks(model.metrics.seen(), model.learner.as_inspect(), example.task, margin);
+    let updated = learn_or_skip(model, example, margin, queried);
     model.rounds += 1;
-    report(example, outcome, model.rounds, &mut model.metrics, &model.tasks, observer);
+    report(example, Outcome { margin, updated }, queried, model, &mut *aside.observer);
     Ok(())
 }
 
@@ -308,30 +418,29 @@ fn check_finite(
 ) -> Result<(), RunError> {
     match outcomes.iter().position(|outcome| !outcome.margin.is_finite()) {
         None => Ok(()),
-        Some(at) => Err(RunError::Diverged {
-            round: model.rounds + round_of(at),
-            task: model.tasks.name(examples.example(at).task).to_owned(),
-            margin: outcomes[at].margin,
-        }),
+        Some(at) => {
+            let round = model.rounds + round_of(at);
+            Err(diverged(model, round, examples.example(at).task, outcomes[at].margin))
+        }
     }
+}
+
+fn diverged(model: &Model, round: u64, task: TaskId, margin: f64) -> RunError {
+    RunError::Diverged { round, task: model.tasks.name(task).to_owned(), margin }
 }
 
 #[inline]
 fn report(
     example: Example<'_>,
     outcome: Outcome,
-    round: u64,
-    metrics: &mut Metrics,
-    tasks: &Tasks,
+    queried: bool,
+    model: &mut Model,
     observer: &mut dyn Observer,
 ) {
     let Example { task, label, .. } = example;
     let Outcome { margin, updated } = outcome;
-    metrics.count(task, label, margin, updated, true);
+    model.metrics.count(task, label, margin, updated, queried);
     let mistake = is_mistake(label, margin);
-    observer.observe(
-        &RoundReport { round, task, label, margin, mistake, updated, queried: true },
-        tasks,
-        metrics,
-    );
+    let report = RoundReport { round: model.rounds, task, label, margin, mistake, updated, queried };
+    observer.observe(&report, &model.tasks, &model.metrics);
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::SnapshotError;
+use crate::error::{ConfigError, SnapshotError};
 use crate::metrics::Metrics;
 use crate::model::{Model, ModelConfig};
 use crate::tasks::Tasks;
@@ -107,6 +107,8 @@ impl Model {
         if header.learner != header.config.learner.id() {
             return Err(inconsistent(format!("learner {:?} with another's config", header.learner)));
         }
+        let problems = header.config.query.validate(header.config.learner.about());
+        ConfigError::check(problems).map_err(|error| inconsistent(error.within("query").to_string()))?;
         let mut tasks = Tasks::named(header.tasks.iter().map(String::as_str))
             .map_err(|name| inconsistent(format!("task {name:?} is empty or listed twice")))?;
         tasks.set_limit(match header.declared_tasks {

@@ -92,6 +92,8 @@ conformance! {
         a_round_of_one_is_an_example,
         rounds_give_margins_before_updates,
         margins_in_between_do_not_matter,
+        a_round_skipped_meets_its_task_and_teaches_nothing,
+        influence_sums_a_row_of_the_relation,
         example_is_not_kept,
         same_stream_same_bits,
         resumed_is_unbroken,

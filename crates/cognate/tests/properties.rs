@@ -51,7 +51,7 @@ fn read(text: &[u8], options: &ReaderOptions) -> (Vec<Owned>, Option<StreamError
         }
         for Example { task, features, label } in batch.examples() {
             SparseView::try_new(features.indices(), features.values()).unwrap();
-            let unlabelled = label.is_nan() && options.labels == Labels::Optional;
+            let unlabelled = label.is_nan() && options.labels != Labels::Required;
             assert!(label.to_bits() == 1.0_f64.copysign(label).to_bits() || unlabelled, "label {label}");
             assert!(task.index() < tasks.len());
             let task = tasks.name(task).to_owned();
@@ -109,7 +109,7 @@ fn reader_options() -> impl Strategy<Value = ReaderOptions> {
     let normalize = prop::sample::select(vec![Normalize::None, Normalize::L2]);
     let clip = prop::option::of(prop::sample::select(vec![1e-300, 0.5, 1.0, 1e300]));
     let bias = prop::option::of(finite());
-    let labels = prop::sample::select(vec![Labels::Required, Labels::Optional]);
+    let labels = prop::sample::select(vec![Labels::Required, Labels::Optional, Labels::Kept]);
     let features = prop::option::of(prop_oneof![1..10_u32, Just(u32::MAX)]);
     let skip_bad = prop::sample::select(vec![0_u64, 1, u64::MAX]);
     (normalize, clip, bias, labels, features, skip_bad).prop_map(

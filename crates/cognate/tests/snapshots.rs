@@ -199,6 +199,37 @@ fn models_of_the_other_learners_load_and_predict_as_ever() {
     }
 }
 
+/// The draws of a seed must stay what they are, or resumed runs would ask for other labels.
+#[test]
+fn a_model_that_asks_for_some_labels_is_written_and_asks_as_ever() {
+    let mut today = harness::model(&json!({
+        "stream": {"seed": 7},
+        "learner": {"perceptron": {"interaction": {"coupled": {"b": 2.5}}}},
+        "query": {"margin": {"b": 0.5}},
+    }));
+    let labelled = text(&fixtures()[0].tasks);
+    // Every fourth line once more, without its label.
+    let lines: Vec<String> = (0..)
+        .zip(labelled.lines())
+        .map(|(at, line)| match (at % 4, line.split_once(' ')) {
+            (3, Some((_, rest))) => format!("{line}\n? {rest}"),
+            _ => line.to_owned(),
+        })
+        .collect();
+    harness::learn(&mut today, &lines.join("\n"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1-perceptron-query.cog");
+    if std::env::var_os("COGNATE_BLESS").is_some() && !path.exists() {
+        fs::write(&path, today.to_bytes()).unwrap();
+    }
+    let released = Model::load(&path).unwrap();
+    assert!(released.to_bytes() == today.to_bytes());
+    let metrics = released.metrics();
+    assert_eq!((released.rounds(), metrics.total().examples, metrics.unlabelled()), (75, 60, 15));
+    assert_eq!((metrics.total().queries, metrics.asked()), (39, 9));
+    assert_eq!(json!(released.config())["query"], json!({"margin": {"b": 0.5}}));
+    assert_eq!(released.config().seed, Some(7));
+}
+
 #[test]
 fn the_same_stream_gives_the_same_bytes() {
     for fixture in fixtures() {
@@ -368,6 +399,28 @@ fn headers_that_contradict_the_rest_are_refused() {
         let error = refusal(&assembled(1, &[header, parts[1].clone(), parts[2].clone()]));
         assert!(matches!(error, SnapshotError::Inconsistent(_)), "{key} = {value}: {error}");
     }
+}
+
+/// A query that the learner cannot have, or lines asked for that were never there.
+#[test]
+fn queries_and_counts_that_cannot_be_are_refused() {
+    let whole = sections(&small_model().to_bytes());
+    let with = |part: usize, section: Vec<u8>| {
+        let mut parts = whole.clone();
+        parts[part] = section;
+        refusal(&assembled(1, &parts)).to_string()
+    };
+    let mut header: Value = serde_json::from_slice(&whole[0]).unwrap();
+    header["config"]["query"] = json!({"margin": {"b": -1.0}});
+    assert_eq!(
+        with(0, serde_json::to_vec(&header).unwrap()),
+        "the model contradicts itself: query.margin.b: must be positive and finite, got -1"
+    );
+    let mut counts = whole[2].clone();
+    // A map of one entry becomes one of two.
+    counts[0] += 1;
+    counts.extend(b"\xa5asked\x01");
+    assert_eq!(with(2, counts), "the model contradicts itself: the counts are impossible");
 }
 
 #[test]

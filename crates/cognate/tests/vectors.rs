@@ -11,8 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cognate::algorithms::LossNorm;
+use cognate::query::Draws;
 use cognate::run::RoundReport;
-use cognate::{LearnerConfig, Model, REGISTRY, Support, TaskId};
+use cognate::{LearnerConfig, Model, QueryConfig, REGISTRY, Support, TaskId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -30,6 +31,9 @@ struct Vector {
     features: usize,
     simultaneous: bool,
     learner: Value,
+    /// Which labels are asked for; left out, all.
+    #[serde(default)]
+    query: QueryConfig,
     #[serde(rename = "note")]
     _note: Option<String>,
     expected: Expected,
@@ -52,6 +56,11 @@ struct Expected {
     #[serde(alias = "support_labels")]
     dual_coefficients: Option<Vec<f64>>,
     cumulative_shared_loss: Option<f64>,
+    /// Of a query: a label is asked for when its draw is below its probability.
+    draws: Option<Vec<f64>>,
+    probabilities: Option<Vec<f64>>,
+    asked: Option<Vec<u8>>,
+    queries: Option<u64>,
 }
 
 /// Files of a folder with the given extension, by stem.
@@ -167,6 +176,25 @@ impl Comparison<'_> {
         self.close("the shared loss", self.reports.chunks(self.vector.tasks).map(round).sum(), expected);
     }
 
+    fn asked(&self, expected: &[u8]) {
+        let asked: Vec<u8> = self.reports.iter().map(|report| u8::from(report.queried)).collect();
+        assert_eq!(asked, expected, "{}", self.vector.name);
+        let idle = self.reports.iter().all(|report| report.queried || !report.updated);
+        assert!(idle, "{}: a label that was not asked for was learnt", self.vector.name);
+    }
+
+    /// Those that follow from the margin alone; R at the time is gone where it is learnt.
+    fn probabilities(&self, expected: &[f64]) {
+        let query = self.vector.query;
+        assert_eq!(self.reports.len(), expected.len(), "{}", self.vector.name);
+        if matches!(query, QueryConfig::Margin(_)) {
+            for (line, (report, expected)) in self.reports.iter().zip(expected).enumerate() {
+                let found = query.probability(self.model.learner().as_inspect(), report.task, report.margin);
+                self.close(&format!("the probability of line {line}"), found, *expected);
+            }
+        }
+    }
+
     fn relation(&self, expected: &[Vec<f64>]) {
         assert_eq!(self.vector.tasks, expected.len());
         for (to, row) in expected.iter().enumerate() {
@@ -186,10 +214,14 @@ fn every_vector_agrees() {
             "features": vector.features,
             "stream": {"simultaneous": vector.simultaneous},
             "learner": learner(&vector),
+            "query": vector.query,
         });
         let mut model = harness::model(&config);
         let text = fs::read_to_string(folder().join(&vector.stream)).unwrap();
-        let reports = harness::learn(&mut model, &text);
+        let reports = match vector.expected.draws.clone() {
+            None => harness::learn(&mut model, &text),
+            Some(draws) => harness::learn_by(&mut model, &text, Draws::Given(draws)),
+        };
         let comparison = Comparison { vector: &vector, model: &model, reports: &reports };
         let Expected {
             margins,
@@ -202,6 +234,10 @@ fn every_vector_agrees() {
             support_tasks_from_1,
             dual_coefficients,
             cumulative_shared_loss,
+            draws,
+            probabilities,
+            asked,
+            queries,
         } = &vector.expected;
         // Closer than this, rounding would decide and the comparison would be luck.
         assert!(*smallest_decision_gap > 1e-8, "{}", vector.name);
@@ -232,6 +268,18 @@ fn every_vector_agrees() {
         }
         if let Some(loss) = cumulative_shared_loss {
             comparison.shared_loss(*loss);
+        }
+        // A query's draws decide every label, so a vector of one says all there is to say.
+        let said = [draws.is_some(), probabilities.is_some(), asked.is_some(), queries.is_some()];
+        assert_eq!(said, [!vector.query.is_all(); 4], "{}", vector.name);
+        if let Some(probabilities) = probabilities {
+            comparison.probabilities(probabilities);
+        }
+        if let Some(asked) = asked {
+            comparison.asked(asked);
+        }
+        if let Some(queries) = queries {
+            assert_eq!(model.metrics().total().queries, *queries, "{}", vector.name);
         }
     }
 }

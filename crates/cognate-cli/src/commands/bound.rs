@@ -21,6 +21,12 @@ use crate::settings::stream_config;
 pub(crate) fn run(args: &BoundArgs) -> anyhow::Result<()> {
     let model = load_model(&args.model)?;
     let config = &model.config();
+    if !config.query.is_all() {
+        bail!(
+            "{}: not every label was asked for; the theorems are about learners that see all",
+            args.model.display()
+        );
+    }
     let theorems = Theorems::of(&config.learner, model.tasks(), config.features)?;
     let given = args.comparator.as_deref().map(|path| read_comparator(path, &model)).transpose()?;
     let transcript = replay(args, &model)?;

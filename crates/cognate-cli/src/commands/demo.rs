@@ -123,7 +123,7 @@ struct Watch(Curves);
 
 impl Observer for Watch {
     fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
-        self.0.count(report.task, report.mistake);
+        self.0.count(report.task, report.mistake, report.queried);
     }
 
     fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {

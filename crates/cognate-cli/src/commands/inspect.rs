@@ -47,6 +47,8 @@ fn as_json(model: &Model) -> serde_json::Value {
         "f1": total.f1(),
         "updates": total.updates,
         "queries": total.queries,
+        "unlabelled": model.metrics().unlabelled(),
+        "asked": model.metrics().asked(),
         "declared_tasks": model.tasks().limit(),
         "tasks": model.tasks().sorted().into_iter().map(|task| model.tasks().name(task)).collect::<Vec<_>>(),
         "strengths": strengths,
@@ -73,8 +75,15 @@ fn overview(model: &Model) -> anyhow::Result<String> {
         ("mistakes", format!("{} ({})", count(total.mistakes), percent(total.error(), 2))),
         ("F1", percent(total.f1(), 2)),
         ("updates", count(total.updates)),
-        ("memory", bytes(model_bytes(model))),
     ];
+    if !model.config().query.is_all() {
+        rows.push(("labels", format!("{} asked for", count(total.queries))));
+    }
+    let (unlabelled, asked) = (model.metrics().unlabelled(), model.metrics().asked());
+    if unlabelled > 0 {
+        rows.push(("unlabelled", format!("{} ({} asked for)", count(unlabelled), count(asked))));
+    }
+    rows.push(("memory", bytes(model_bytes(model))));
     if let Some(declared) = model.tasks().limit() {
         rows.insert(3, ("declared", format!("{} tasks", count(declared as u64))));
     }

@@ -7,14 +7,15 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
-use cognate::run::{Observer, Progress, RoundReport, RunOptions, learn};
-use cognate::stream::{Input, Memory, Reader, ReaderOptions, StreamConfig};
-use cognate::{LearnerConfig, Model, Stream, Tasks};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, UnlabelledReport, learn};
+use cognate::stream::{Input, Labels, Memory, Reader, ReaderOptions, StreamConfig};
+use cognate::{LearnerConfig, Model, QueryConfig, Stream, Tasks};
 use serde::Serialize;
 use serde_json::json;
 
 use super::{inputs, load_model};
 use crate::args::LearnArgs;
+use crate::ask::Ask;
 use crate::curves::Curves;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Interrupted, say, shown_name, table};
@@ -34,29 +35,43 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     check_outputs(args)?;
     let mut watch = Watch {
         trace: args.trace.as_deref().map(Trace::create).transpose()?,
+        ask: args.ask.as_deref().map(Ask::create).transpose()?,
         curves: args.report.as_ref().map(|_| Curves::new()),
         interrupt: Interrupt::listen()?,
-        table: Progressive::start(quiet, model.metrics().total(), known_size(&sources, &stream_config)),
+        table: Progressive::start(
+            quiet,
+            !model.config().query.is_all(),
+            model.metrics().total(),
+            known_size(&sources, &stream_config),
+        ),
         stopped: false,
     };
-    let before = model.metrics().total().examples;
+    let counts = |metrics: &Metrics| [metrics.total().examples, metrics.unlabelled(), metrics.asked()];
+    let before = counts(model.metrics());
     let mut stream = open(args, &sources, &model, &stream_config, &watch.interrupt)?;
     let options = RunOptions {
         passes: stream_config.passes,
         threads: args.threads,
         inputs: sources.iter().map(Input::name).collect(),
         serve: stream_config.order.into(),
+        ..RunOptions::default()
     };
     let progress = learn(&mut model, &mut *stream, &options, &mut watch)?;
     watch.interrupt.hold();
     watch.table.finish(model.metrics());
+    let after = counts(model.metrics());
     let run = Finished {
         seconds: watch.table.elapsed(),
-        examples: model.metrics().total().examples - before,
+        examples: after[0] - before[0],
+        unlabelled: after[1] - before[1],
+        asked: after[2] - before[2],
         skipped: progress.skipped,
     };
     if let (Some(trace), Some(path)) = (watch.trace, &args.trace) {
         trace.finish(path)?;
+    }
+    if let (Some(ask), Some(path)) = (watch.ask, &args.ask) {
+        ask.finish(path)?;
     }
     if let Some(path) = &args.model {
         model.save(path)?;
@@ -64,7 +79,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     if let (Some(curves), Some(path)) = (&watch.curves, &args.report) {
         write_report(path, &model, curves, run.seconds)?;
     }
-    warn(&run, &args.data[0], watch.stopped);
+    warn(args, &run, watch.stopped);
     if !quiet {
         model.learner().as_inspect().remarks().iter().for_each(|remark| say(remark));
     }
@@ -89,9 +104,9 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
     if args.tasks.is_some() {
         bail!("--tasks: a resumed model has its tasks already");
     }
-    let model = load_model(path)?;
+    let mut model = load_model(path)?;
     let known = model.config();
-    let base = json!({
+    let mut base = json!({
         "features": known.features,
         "stream": {
             "normalize": known.preprocess.normalize,
@@ -100,14 +115,23 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
             "simultaneous": known.simultaneous,
         },
         "learner": known.learner,
+        "query": known.query,
     });
+    if let Some(seed) = known.seed {
+        base["stream"]["seed"] = json!(seed);
+    }
     let config = run_config(args, base)?;
     config.validate()?;
+    // What a model has learnt does not depend on how it asks from now on.
+    model.set_query(config.query, config.stream.seed)?;
+    let known = model.config();
     let asked = ModelConfig {
         features: config.features,
         preprocess: config.stream.preprocess(),
         simultaneous: config.stream.simultaneous,
         learner: config.learner.clone(),
+        query: known.query,
+        seed: known.seed,
     };
     if asked != *known {
         bail!(
@@ -123,7 +147,8 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
 
 /// Fails now rather than after an hour of learning, and before anything is overwritten.
 fn check_outputs(args: &LearnArgs) -> anyhow::Result<()> {
-    let outputs = [("model", &args.model), ("trace", &args.trace), ("report", &args.report)];
+    let outputs =
+        [("model", &args.model), ("trace", &args.trace), ("ask", &args.ask), ("report", &args.report)];
     for (flag, path) in outputs.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
         let file = path.canonicalize().ok();
         if file.is_some() && args.data.iter().any(|data| data.canonicalize().ok() == file) {
@@ -133,14 +158,24 @@ fn check_outputs(args: &LearnArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.model {
         Model::check_target(path)?;
     }
-    if let Some(path) = &args.report {
-        let existed = path.exists();
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-        file.with_context(|| format!("--report {}", path.display()))?;
-        if !existed {
-            // Only tried: a run that fails leaves no empty page.
-            let _ = std::fs::remove_file(path);
+    if args.ask.as_deref() == Some(Path::new("-")) {
+        bail!("--ask -: standard output carries the summary; name a file");
+    }
+    for (flag, path) in [("ask", &args.ask), ("report", &args.report)] {
+        if let Some(path) = path {
+            try_to_write(path).with_context(|| format!("--{flag} {}", path.display()))?;
         }
+    }
+    Ok(())
+}
+
+/// That a file can be written, leaving none behind that was not there.
+fn try_to_write(path: &Path) -> std::io::Result<()> {
+    let existed = path.exists();
+    std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+    if !existed {
+        // Only tried: a run that fails leaves no empty page.
+        let _ = std::fs::remove_file(path);
     }
     Ok(())
 }
@@ -161,10 +196,10 @@ fn open(
 ) -> anyhow::Result<Box<dyn Stream>> {
     let options = ReaderOptions {
         preprocess: config.preprocess(),
+        labels: if args.ask.is_some() { Labels::Kept } else { Labels::Optional },
         features: model.config().features,
         skip_bad: args.stream.skip_bad,
         stop: interrupt.flag(),
-        ..ReaderOptions::default()
     };
     let mut reader = Reader::new(sources.to_vec(), model.tasks().clone(), options);
     let read_again = config.passes > 1 && sources.contains(&Input::Stdin);
@@ -178,6 +213,7 @@ fn open(
 /// Everything that looks on.
 struct Watch {
     trace: Option<Trace>,
+    ask: Option<Ask>,
     curves: Option<Curves>,
     table: Progressive,
     interrupt: Interrupt,
@@ -190,15 +226,26 @@ impl Observer for Watch {
             trace.write(report, tasks);
         }
         if let Some(curves) = &mut self.curves {
-            curves.count(report.task, report.mistake);
+            curves.count(report.task, report.mistake, report.queried);
         }
         self.table.observe(metrics);
+    }
+
+    fn observe_unlabelled(&mut self, report: &UnlabelledReport<'_>, tasks: &Tasks, _: &Metrics) {
+        if let Some(trace) = &mut self.trace {
+            trace.write_unlabelled(report, tasks);
+        }
+        if let Some(ask) = self.ask.as_mut().filter(|_| report.queried) {
+            ask.write(report, tasks);
+        }
     }
 
     fn batch_done(&mut self, progress: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
         self.table.position(progress.position);
         self.stopped = self.interrupt.asked();
-        let failed = self.trace.as_ref().is_some_and(Trace::has_failed);
+        self.ask.iter_mut().for_each(Ask::flush);
+        let failed = self.trace.as_ref().is_some_and(Trace::has_failed)
+            || self.ask.as_ref().is_some_and(Ask::has_failed);
         if self.stopped || failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
@@ -207,6 +254,9 @@ impl Observer for Watch {
 struct Finished {
     seconds: Duration,
     examples: u64,
+    /// Lines without a label, and those of them that were asked for.
+    unlabelled: u64,
+    asked: u64,
     skipped: u64,
 }
 
@@ -216,11 +266,24 @@ impl Finished {
     }
 }
 
-fn warn(run: &Finished, first: &Path, stopped: bool) {
+fn warn(args: &LearnArgs, run: &Finished, stopped: bool) {
     if stopped {
         say("interrupted: what was learnt so far is kept");
-    } else if run.examples == 0 {
-        say(&format!("warning: {} holds no examples", first.display()));
+    } else if run.examples + run.unlabelled == 0 {
+        say(&format!("warning: {} holds no examples", args.data[0].display()));
+    }
+    match &args.ask {
+        Some(path) => say(&format!(
+            "ask: {} holds {} of {} lines without a label",
+            path.display(),
+            count(run.asked),
+            count(run.unlabelled),
+        )),
+        None if run.unlabelled > 0 => say(&format!(
+            "warning: {} lines without a label were predicted only; --ask FILE lists them to be labelled",
+            count(run.unlabelled),
+        )),
+        None => {}
     }
     if run.skipped > 0 {
         say(&format!("warning: skipped {} bad lines", run.skipped));
@@ -244,9 +307,12 @@ struct Summary<'a> {
     f1: f64,
     updates: u64,
     queries: u64,
+    unlabelled: u64,
+    asked: u64,
     skipped: u64,
     tasks: TaskRows<'a>,
     learner: &'a LearnerConfig,
+    query: &'a QueryConfig,
     config: &'a ModelConfig,
     run_examples: u64,
     seconds: f64,
@@ -297,9 +363,12 @@ fn summary<'a>(model: &'a Model, run: &Finished) -> Summary<'a> {
         f1: total.f1(),
         updates: total.updates,
         queries: total.queries,
+        unlabelled: model.metrics().unlabelled(),
+        asked: model.metrics().asked(),
         skipped: run.skipped,
         tasks: TaskRows(model),
         learner: &model.config().learner,
+        query: &model.config().query,
         config: model.config(),
         run_examples: run.examples,
         seconds: run.seconds.as_secs_f64(),
@@ -313,15 +382,18 @@ const LISTED: usize = 20;
 
 fn summary_text(model: &Model, run: &Finished) -> String {
     let total = model.metrics().total();
+    let asks_all = model.config().query.is_all();
     let row = |name: String, tally: &cognate::metrics::Tally| {
-        vec![
+        let mut row = vec![
             name,
             count(tally.examples),
             count(tally.mistakes),
             percent(tally.error(), 2),
             percent(tally.f1(), 2),
             count(tally.updates),
-        ]
+        ];
+        row.extend((!asks_all).then(|| count(tally.queries)));
+        row
     };
     let sorted = model.tasks().sorted();
     let mut rows: Vec<_> = sorted
@@ -333,11 +405,17 @@ fn summary_text(model: &Model, run: &Finished) -> String {
         rows.push(vec![format!("… {} more", count((sorted.len() - LISTED) as u64))]);
     }
     rows.push(row("all".to_owned(), total));
-    let table = table(&["task", "examples", "mistakes", "error", "F1", "updates"], rows).trim_fmt();
+    let mut header = vec!["task", "examples", "mistakes", "error", "F1", "updates"];
+    header.extend((!asks_all).then_some("labels asked"));
+    let table = table(&header, rows).trim_fmt();
     let memory =
         peak_memory_bytes().map_or(String::new(), |peak| format!(", peak memory {}", output::bytes(peak)));
+    let unlabelled = match run.unlabelled {
+        0 => String::new(),
+        some => format!(" and {} lines without a label", count(some)),
+    };
     format!(
-        "{table}\n\n{} examples in {} ({} a second){memory}",
+        "{table}\n\n{} examples{unlabelled} in {} ({} a second){memory}",
         count(run.examples),
         duration(run.seconds.as_secs_f64()),
         count(run.rate() as u64),

@@ -19,6 +19,8 @@ pub(crate) struct Run {
     pub(crate) totals: Totals,
     /// (examples so far, error so far) over the whole stream.
     pub(crate) curve: Vec<(f64, f64)>,
+    /// The labels asked for, where not all are.
+    pub(crate) labels: Option<Labels>,
     /// The tasks, in the learner's order.
     pub(crate) tasks: Vec<Task>,
     /// How the tasks are related, if the learner says so.
@@ -39,6 +41,16 @@ pub(crate) struct Totals {
     pub(crate) seconds: f64,
     /// Peak memory of the process, where the system tells.
     pub(crate) peak_memory_bytes: Option<u64>,
+    /// Lines without a label, which are no examples.
+    pub(crate) unlabelled: u64,
+}
+
+/// The labels of a run that does not ask for all.
+pub(crate) struct Labels {
+    /// How many were asked for.
+    pub(crate) asked: u64,
+    /// (labels asked for, error so far) over the whole stream.
+    pub(crate) curve: Vec<(f64, f64)>,
 }
 
 /// One task of a run.
@@ -49,6 +61,8 @@ pub(crate) struct Task {
     pub(crate) examples: u64,
     /// Predictions with the wrong sign.
     pub(crate) mistakes: u64,
+    /// Labels asked for.
+    pub(crate) queries: u64,
     /// Its F-measure, if the labels are classes.
     pub(crate) f1: Option<f64>,
     /// (examples of this task so far, error so far).
@@ -97,8 +111,11 @@ impl Task {
 
 /// The page of one run, made by `command`.
 pub(crate) fn learn_page(run: &Run, command: &str) -> String {
+    let asked = run.labels.as_ref().map_or(String::new(), |labels| {
+        format!(" It asked for {}, {} of all.", plural(labels.asked, "label"), share(labels, &run.totals))
+    });
     let lead = format!(
-        "{} learned {} from {}: {} of its predictions were mistakes, each made before the label was seen.",
+        "{} learned {} from {}: {} of its predictions were mistakes, each made before the label was seen.{asked}",
         run.learner,
         plural(run.tasks.len() as u64, "task"),
         plural(run.totals.examples, "example"),
@@ -109,6 +126,11 @@ pub(crate) fn learn_page(run: &Run, command: &str) -> String {
     page.section("Learning curve");
     let (chart, caption) = stream_curves(std::slice::from_ref(run), None);
     fluid(&mut page, &chart, &caption);
+    if let Some(labels) = &run.labels {
+        page.section("Labels asked for");
+        let (chart, caption) = label_curve(labels);
+        fluid(&mut page, &chart, &caption);
+    }
     tasks_section(&mut page, run);
     if let Some(relation) = &run.relation {
         page.section("How the tasks are related");
@@ -135,6 +157,29 @@ pub(crate) fn stream_curves(runs: &[Run], highlight: Option<usize>) -> (LineChar
         ..LineChart::default()
     };
     (chart, format!("Mistakes per example so far; lower is better. {}", start_note(start)))
+}
+
+/// The share of labels that was asked for.
+fn share(labels: &Labels, totals: &Totals) -> String {
+    percent(error_rate(labels.asked, totals.examples), 1)
+}
+
+/// The error of the stream against the labels it took, with the caption that explains it.
+fn label_curve(labels: &Labels) -> (LineChart, String) {
+    let start = settled(&[&labels.curve]);
+    let chart = LineChart {
+        title: "Error so far against labels asked for".to_owned(),
+        x_title: "labels asked for, all tasks (doubling steps)".to_owned(),
+        y_title: "error so far".to_owned(),
+        x_steps: Steps::Log2,
+        y_unit: Unit::Percent,
+        series: vec![Series { name: "error".to_owned(), points: from(&labels.curve, start) }],
+        ..LineChart::default()
+    };
+    let caption = "The same error, of all examples, against the labels that it took.";
+    let note =
+        if start > 1.0 { format!(" Drawn from label {} on.", count(start as u64)) } else { String::new() };
+    (chart, format!("{caption}{note}"))
 }
 
 /// Draws a chart for wide and narrow windows.
@@ -183,6 +228,10 @@ fn tiles(run: &Run) -> Vec<Tile> {
     tiles.push(Tile { name: "tasks", value: count(run.tasks.len() as u64) });
     tiles.push(Tile { name: "mistakes", value: count(t.mistakes) });
     tiles.push(Tile { name: "updates", value: count(t.updates) });
+    tiles.extend(run.labels.as_ref().map(|l| Tile { name: "labels asked for", value: count(l.asked) }));
+    if t.unlabelled > 0 {
+        tiles.push(Tile { name: "without a label", value: count(t.unlabelled) });
+    }
     tiles.push(Tile { name: "time", value: duration(t.seconds) });
     if t.seconds > 0.0 {
         let rate = (t.examples as f64 / t.seconds).round();
@@ -232,11 +281,13 @@ fn tasks_section(page: &mut Page, run: &Run) {
     let has_f1 = shown.iter().any(|t| t.f1.is_some());
     let mut columns = vec![("task", Kind::Text), ("error", Kind::Number), ("mistakes", Kind::Number)];
     columns.push(("examples", Kind::Number));
+    columns.extend(run.labels.as_ref().map(|_| ("labels asked for", Kind::Number)));
     columns.extend(has_f1.then_some(("F-measure", Kind::Number)));
     let rows = shown.iter().map(|t| {
         let mut row = vec![Cell::Text(t.name.clone()), Cell::Number(t.error(), percent(t.error(), 2))];
         row.push(Cell::Number(t.mistakes as f64, count(t.mistakes)));
         row.push(Cell::Number(t.examples as f64, count(t.examples)));
+        row.extend(run.labels.as_ref().map(|_| Cell::Number(t.queries as f64, count(t.queries))));
         if has_f1 {
             let f1 = t.f1.unwrap_or(f64::NAN);
             row.push(Cell::Number(f1, percent(f1, 2)));
@@ -308,6 +359,7 @@ pub(super) mod tests {
             name: format!("task <{i}>"),
             examples: 1024 - i as u64,
             mistakes: 100 + i as u64,
+            queries: 50 + i as u64,
             f1: Some(0.8),
             curve: curve(0.1 + 0.001 * i as f64),
         };
@@ -322,8 +374,10 @@ pub(super) mod tests {
                 f1: Some(0.81),
                 seconds: 0.25,
                 peak_memory_bytes: None,
+                unlabelled: 0,
             },
             curve: curve(0.1),
+            labels: None,
             tasks: (0..tasks).map(task).collect(),
             relation: None,
         }
@@ -336,6 +390,22 @@ pub(super) mod tests {
         assert!(html.contains("190 tasks left out: task &lt;60&gt;, task &lt;61&gt;"));
         assert!(html.contains("and 184 more."));
         assert_eq!(html, learn_page(&run("r", 250), "cognate learn x.svm --report r.html"));
+    }
+
+    #[test]
+    fn labels_are_shown_where_not_all_are_asked_for() {
+        let words = ["Labels asked for", "labels asked for", "without a label"];
+        let mut run = run("r", 3);
+        let html = learn_page(&run, "c");
+        assert!(words.iter().all(|word| !html.contains(word)));
+        run.labels =
+            Some(Labels { asked: 256, curve: vec![(1.0, 0.5), (4.0, 0.25), (64.0, 0.2), (256.0, 0.125)] });
+        run.totals.unlabelled = 77;
+        let html = learn_page(&run, "c");
+        assert!(words.iter().all(|word| html.contains(word)));
+        assert!(html.contains("It asked for 256 labels, 25.0") && html.contains("Drawn from label 4 on."));
+        run.labels = Some(Labels { asked: 0, curve: Vec::new() });
+        assert!(learn_page(&run, "c").contains("nothing to draw yet"));
     }
 
     #[test]

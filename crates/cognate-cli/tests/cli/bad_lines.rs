@@ -167,8 +167,9 @@ fn a_label_that_is_none_is_refused() {
         let message = format!("found label {label:?}; {EXPECTED_LABEL}");
         Folder::refuses_line(format!("{label} qid:1 1:1\n"), "1:1", &[&message]);
     }
-    Folder::refuses_line("qid:1 1:1\n", "1:1", &[r#"found "qid:1"; expected a label, -1 or +1, or 0 or 1"#]);
-    Folder::refuses_line("? qid:1 1:1\n", "1:1", &[r#"found label "?""#, EXPECTED_LABEL]);
+    Folder::refuses_line("x:1 1:1\n", "1:1", &[r#"found "x:1"; expected a label, -1 or +1, or 0 or 1"#]);
+    Folder::refuses_line("?? qid:1 1:1\n", "1:1", &[r#"found label "??""#, EXPECTED_LABEL]);
+    Folder::refuses_line("? qid:1 qid:2 1:1\n", "1:9", &["the task comes once, right after the label"]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod interactions;
 mod learn;
 mod outputs;
 mod predict;
+mod queries;
 mod readme;
 mod relations;
 mod resume;

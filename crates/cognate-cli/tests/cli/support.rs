@@ -180,6 +180,12 @@ pub(crate) fn redacted(text: &str) -> String {
             [error, since, examples, _, "s", _, tasks] if error.ends_with('%') => {
                 format!("{error:>8} {since:>12} {examples:>12}    [time]       [rate] {tasks:>8}")
             }
+            // The same with labels.
+            [error, since, examples, labels, _, "s", _, tasks] if error.ends_with('%') => {
+                format!(
+                    "{error:>8} {since:>12} {examples:>12} {labels:>12}    [time]       [rate] {tasks:>8}"
+                )
+            }
             [examples, "examples", "in", ..] if line.contains("peak memory") => {
                 format!("{examples} examples in [time] ([rate] a second), peak memory [memory]")
             }

@@ -109,6 +109,11 @@ impl LearnOne for KernelPerceptron {
         }
         mistake
     }
+
+    fn skip(&mut self, task: TaskId) {
+        self.tasks = self.tasks.max(task.index() + 1);
+        self.seen += 1;
+    }
 }
 
 impl Inspect for KernelPerceptron {
@@ -118,6 +123,10 @@ impl Inspect for KernelPerceptron {
 
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
         self.interaction.relation(to, from, self.tasks)
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        self.interaction.influence(task, self.tasks)
     }
 
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {

@@ -120,6 +120,11 @@ macro_rules! registry {
                 match self { $(Self::$variant(_) => $id,)* }
             }
 
+            /// What is told about the learner.
+            pub fn about(&self) -> &'static About {
+                match self { $(Self::$variant(_) => const { &$learner::ABOUT },)* }
+            }
+
             /// The default parameters of a learner, by id.
             pub fn from_id(id: &str) -> Option<Self> {
                 match id { $($id => Some(Self::$variant($config::default())),)* _ => None }
@@ -139,7 +144,7 @@ macro_rules! registry {
             /// As [`Self::build`].
             pub fn build_for(&self, tasks: &Tasks, features: Option<u32>) -> Result<Learner, ConfigError> {
                 ConfigError::check(self.validate())?;
-                check_task_count(REGISTRY.iter().find(|about| about.id == self.id()), tasks.count())?;
+                check_task_count(self.about(), tasks.count())?;
                 match self {
                     $(Self::$variant(config) => $learner::build(config, tasks, features)
                         .map(Learner::$variant)
@@ -228,10 +233,10 @@ registry! {
 }
 
 /// That there are not more tasks than the learner can take.
-fn check_task_count(about: Option<&About>, tasks: usize) -> Result<(), ConfigError> {
-    match about.and_then(|about| Some((about.id, about.most_tasks?))) {
-        Some((id, most)) if tasks > most => Err(ConfigProblem::new(
-            id,
+fn check_task_count(about: &About, tasks: usize) -> Result<(), ConfigError> {
+    match about.most_tasks {
+        Some(most) if tasks > most => Err(ConfigProblem::new(
+            about.id,
             format!("keeps a number for every pair of tasks; {tasks} tasks are too many, {most} the most"),
         )
         .into()),

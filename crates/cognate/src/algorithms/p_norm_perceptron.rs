@@ -220,6 +220,12 @@ impl LearnOne for PNormPerceptron {
         }
         mistake
     }
+
+    fn skip(&mut self, task: TaskId) {
+        self.tasks = self.tasks.max(task.index() + 1);
+        let p = self.norm.p(self.tasks, self.rows.touched());
+        self.rows.reshape(self.groups.shape(self.tasks, p));
+    }
 }
 
 impl Inspect for PNormPerceptron {
@@ -229,6 +235,10 @@ impl Inspect for PNormPerceptron {
 
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
         self.groups.interaction.relation(to, from, self.tasks)
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        self.groups.interaction.influence(task, self.tasks)
     }
 
     /// sum_j R[j, i] g_j, whose inner product with x is the margin.

@@ -195,6 +195,10 @@ impl LearnOne for Perceptron {
         }
     }
 
+    fn skip(&mut self, task: TaskId) {
+        self.tasks = self.tasks_with(task);
+    }
+
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         match &mut self.weights {
             Weights::Auto(auto) => {
@@ -237,6 +241,15 @@ impl Inspect for Perceptron {
             Weights::Blocks { blocks, .. } => blocks.relation(to, from),
             // R of the mean: every strength's, by how much it is trusted.
             Weights::Auto(auto) => auto.mean_scales(self.tasks).relation(to, from),
+        }
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        let tasks = self.tasks_with(task);
+        match &self.weights {
+            Weights::Uniform { rule, .. } => rule.influence(tasks),
+            Weights::Blocks { blocks, .. } => blocks.influence(task),
+            Weights::Auto(auto) => auto.mean_scales(tasks).influence(tasks),
         }
     }
 

@@ -101,11 +101,6 @@ impl RelationPerceptron {
         self.priming.is_none_or(|priming| self.seen >= priming)
     }
 
-    /// The same for the round to come, which is what a margin is asked for.
-    fn will_move(&self) -> bool {
-        self.priming.is_none_or(|priming| self.seen + 1 >= priming)
-    }
-
     /// Whether R moves in the shade, and only its task learns from a mistake.
     fn is_shaded(&self) -> bool {
         self.companion.as_ref().is_some_and(|companion| companion.decided().is_none())
@@ -121,7 +116,7 @@ impl RelationPerceptron {
             }
             Weights::ScaleFree(weights) => {
                 weights.products(x, &mut look.products);
-                look.moved = weights.margin(task.index(), &look.products, self.will_move());
+                look.moved = weights.margin(task.index(), &look.products);
             }
         }
         look.alone = self.companion.as_ref().map_or(0.0, |companion| companion.margin(task, x));
@@ -207,6 +202,14 @@ impl LearnOne for RelationPerceptron {
         self.look_and_learn(example, None)
     }
 
+    fn skip(&mut self, task: TaskId) {
+        self.meet(task);
+        self.seen += 1;
+        if let Some(companion) = &mut self.companion {
+            companion.skip(task);
+        }
+    }
+
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         let mut looks = std::mem::take(&mut self.looks);
         looks.resize_with(round.len().max(looks.len()), Look::default);
@@ -237,7 +240,7 @@ impl Inspect for RelationPerceptron {
                 let (to, from) = (to.index(), from.index());
                 if to < self.tasks && from < self.tasks { moved.relation().entry(to, from) } else { start }
             }
-            Weights::ScaleFree(weights) => weights.relation(to.index(), from.index(), self.will_move()),
+            Weights::ScaleFree(weights) => weights.relation(to.index(), from.index()),
         };
         match &self.companion {
             Some(companion) => companion.trust() * moved + (1.0 - companion.trust()) * start,
@@ -248,7 +251,7 @@ impl Inspect for RelationPerceptron {
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         let moved = match &self.weights {
             Weights::Moved(moved) => moved.weights(task.index()),
-            Weights::ScaleFree(weights) => weights.weights(task.index(), self.will_move()),
+            Weights::ScaleFree(weights) => weights.weights(task.index()),
         };
         let Some(companion) = &self.companion else {
             return moved;

@@ -101,6 +101,11 @@ impl LearnOne for SchattenPerceptron {
         mistake
     }
 
+    fn skip(&mut self, task: TaskId) {
+        self.columns.meet(task);
+        self.seen += 1;
+    }
+
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         self.seen += 1;
         outcomes.clear();

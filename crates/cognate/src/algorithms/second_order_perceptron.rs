@@ -243,6 +243,11 @@ impl LearnOne for SecondOrderPerceptron {
         let margin = self.margin_of(&projection);
         Outcome { margin, updated: self.learn_projected(example, &projection, margin) }
     }
+
+    fn skip(&mut self, task: TaskId) {
+        self.meet(task);
+        self.seen += 1;
+    }
 }
 
 impl Inspect for SecondOrderPerceptron {
@@ -252,6 +257,10 @@ impl Inspect for SecondOrderPerceptron {
 
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
         self.interaction.relation(to, from, self.tasks)
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        self.interaction.influence(task, self.tasks)
     }
 
     /// Those of the margin without the example itself, which has the same sign.

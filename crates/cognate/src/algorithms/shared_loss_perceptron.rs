@@ -151,6 +151,11 @@ impl LearnOne for SharedLossPerceptron {
         share > 0.0
     }
 
+    fn skip(&mut self, task: TaskId) {
+        self.columns.meet(task);
+        self.seen += 1;
+    }
+
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         self.seen += 1;
         outcomes.clear();

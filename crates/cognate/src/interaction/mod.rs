@@ -33,6 +33,14 @@ impl Interaction {
         }
     }
 
+    /// sum_j |R[task, j]| among `tasks` tasks and the task itself.
+    pub(crate) fn influence(&self, task: TaskId, tasks: usize) -> f64 {
+        match self {
+            Self::Uniform(rule) => rule.influence(tasks.max(task.index() + 1)),
+            Self::Blocks(blocks) => blocks.influence(task),
+        }
+    }
+
     /// Whether R changes when tasks are met.
     pub(crate) fn follows_tasks(&self) -> bool {
         match self {
@@ -82,12 +90,22 @@ impl Uniform {
     pub(crate) fn relation(self, to: TaskId, from: TaskId, tasks: usize) -> f64 {
         self.scales(tasks).relation(to, from)
     }
+
+    /// sum_j |R[i, j]| among `tasks` tasks, the same for every i.
+    pub(crate) fn influence(self, tasks: usize) -> f64 {
+        self.scales(tasks).influence(tasks)
+    }
 }
 
 impl Scales {
     /// R\[to, from\].
     pub(crate) fn relation(self, to: TaskId, from: TaskId) -> f64 {
         if to == from { self.own + self.shared } else { self.shared }
+    }
+
+    /// sum_j |R\[i, j\]| among `tasks` tasks, whatever their number at the same cost.
+    pub(crate) fn influence(self, tasks: usize) -> f64 {
+        (self.own + self.shared).abs() + tasks.saturating_sub(1) as f64 * self.shared.abs()
     }
 }
 
@@ -125,6 +143,16 @@ impl Blocks {
             }
             (None, None) if to == from => 1.0,
             _ => 0.0,
+        }
+    }
+
+    /// sum_j |R[task, j]|, over the task's block.
+    pub(crate) fn influence(&self, task: TaskId) -> f64 {
+        match self.place(task) {
+            Some(place) => {
+                self.relations[place.block].row(place.column).iter().map(|entry| entry.abs()).sum()
+            }
+            None => 1.0,
         }
     }
 

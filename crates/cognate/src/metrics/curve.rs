@@ -1,12 +1,14 @@
 //! A learning curve in bounded memory: points at even distances, the distance doubling when they are too many.
 
-/// Mistakes after a number of examples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Mistakes and labels asked for after a number of examples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CurvePoint {
     /// Examples so far.
     pub examples: u64,
     /// Mistakes among them.
     pub mistakes: u64,
+    /// Labels asked for among them.
+    pub queries: u64,
 }
 
 /// Points of a learning curve, at most as many as asked for.
@@ -21,19 +23,15 @@ pub struct Curve {
 impl Curve {
     /// A curve of at most `most` points, at least 2.
     pub fn new(most: usize) -> Self {
-        Self {
-            points: Vec::new(),
-            most: most.max(2),
-            stride: 1,
-            last: CurvePoint { examples: 0, mistakes: 0 },
-        }
+        Self { points: Vec::new(), most: most.max(2), stride: 1, last: CurvePoint::default() }
     }
 
     /// Counts an example.
     #[inline]
-    pub fn count(&mut self, mistake: bool) {
+    pub fn count(&mut self, mistake: bool, queried: bool) {
         self.last.examples += 1;
         self.last.mistakes += u64::from(mistake);
+        self.last.queries += u64::from(queried);
         if self.last.examples.is_multiple_of(self.stride) {
             self.points.push(self.last);
             if self.points.len() >= self.most {
@@ -61,10 +59,10 @@ mod tests {
     #[test]
     fn a_curve_keeps_its_ends_and_its_size() {
         let mut curve = Curve::new(16);
-        (0..1000).for_each(|at| curve.count(at % 3 == 0));
+        (0..1000).for_each(|at| curve.count(at % 3 == 0, at % 10 == 0));
         let points = curve.points();
         assert!(points.len() <= 17 && points.len() >= 8, "{}", points.len());
-        assert_eq!(points.last(), Some(&CurvePoint { examples: 1000, mistakes: 334 }));
+        assert_eq!(points.last(), Some(&CurvePoint { examples: 1000, mistakes: 334, queries: 100 }));
         assert!(points.windows(2).all(|pair| pair[0].examples < pair[1].examples));
         assert!(Curve::new(4).points().is_empty());
     }

@@ -108,6 +108,8 @@ pub struct Metrics {
     tasks: Vec<Tally>,
     /// Tasks with at least one example.
     met: usize,
+    unlabelled: u64,
+    asked: u64,
 }
 
 impl Metrics {
@@ -119,6 +121,27 @@ impl Metrics {
     /// How many tasks had an example.
     pub fn tasks_met(&self) -> usize {
         self.met
+    }
+
+    /// Lines without a label: predicted, and counted here only.
+    pub fn unlabelled(&self) -> u64 {
+        self.unlabelled
+    }
+
+    /// Of the lines without a label, those whose label was asked for.
+    pub fn asked(&self) -> u64 {
+        self.asked
+    }
+
+    /// Examples and lines without a label.
+    pub(crate) fn seen(&self) -> u64 {
+        self.total.examples.saturating_add(self.unlabelled)
+    }
+
+    /// Counts a line without a label.
+    pub(crate) fn count_unlabelled(&mut self, asked: bool) {
+        self.unlabelled += 1;
+        self.asked += u64::from(asked);
     }
 
     /// Of one task; zeros before its first example.
@@ -145,14 +168,19 @@ impl Metrics {
     }
 
     pub(crate) fn state(&self) -> MetricsState {
-        MetricsState { counts: Block(self.tasks.iter().flat_map(Tally::counts).collect()) }
+        MetricsState {
+            counts: Block(self.tasks.iter().flat_map(Tally::counts).collect()),
+            unlabelled: self.unlabelled,
+            asked: self.asked,
+        }
     }
 
     pub(crate) fn restore(tasks: usize, state: &MetricsState) -> Result<Self, StateError> {
         let counts = &state.counts.0;
         let rows: Vec<Tally> = counts.chunks_exact(COUNTS).map(Tally::from_counts).collect();
-        if !counts.len().is_multiple_of(COUNTS) || rows.len() > tasks || !rows.iter().all(Tally::is_possible)
-        {
+        let MetricsState { unlabelled, asked, .. } = *state;
+        let whole = counts.len().is_multiple_of(COUNTS) && rows.len() <= tasks;
+        if !whole || !rows.iter().all(Tally::is_possible) || asked > unlabelled {
             return Err(StateError::new("the counts are impossible"));
         }
         let mut total = [0_u64; COUNTS];
@@ -162,14 +190,23 @@ impl Metrics {
             }
         }
         let met = rows.iter().filter(|row| row.examples > 0).count();
-        Ok(Self { total: Tally::from_counts(&total), tasks: rows, met })
+        Ok(Self { total: Tally::from_counts(&total), tasks: rows, met, unlabelled, asked })
     }
 }
 
-/// Saved form of [`Metrics`]: seven counts a task.
+/// Saved form of [`Metrics`]: seven counts a task, and the lines without a label where there are some.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MetricsState {
     counts: Block<u64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unlabelled: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    asked: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]
@@ -191,5 +228,10 @@ mod tests {
         let restored = Metrics::restore(2, &metrics.state()).unwrap();
         assert_eq!(restored, metrics);
         assert!(Metrics::restore(1, &metrics.state()).is_err());
+        assert!(!rmp_serde::to_vec_named(&metrics.state()).unwrap().windows(5).any(|part| part == b"asked"));
+        [true, false, true].into_iter().for_each(|asked| metrics.count_unlabelled(asked));
+        assert_eq!((metrics.unlabelled(), metrics.asked(), metrics.seen()), (3, 2, 8));
+        assert_eq!(Metrics::restore(2, &metrics.state()).unwrap(), metrics);
+        assert!(Metrics::restore(2, &MetricsState { unlabelled: 1, ..metrics.state() }).is_err());
     }
 }

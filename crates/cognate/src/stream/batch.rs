@@ -15,6 +15,10 @@ pub struct Batch {
     /// Which input each example came from, and its line there; 0 for generated ones.
     lines: Vec<u64>,
     pub(crate) file: u32,
+    /// Texts of the lines without a label, where they are kept, one after the other.
+    texts: Vec<u8>,
+    /// Which example each text is of, and where it ends.
+    text_ends: Vec<(usize, usize)>,
     /// Names of tasks met for the first time, in order of their numbers.
     pub(crate) new_tasks: Vec<String>,
     /// Bad lines skipped since the batch before.
@@ -74,11 +78,37 @@ impl Batch {
         self.lines[at]
     }
 
+    /// Whether an example has no label.
+    pub fn has_unlabelled(&self) -> bool {
+        self.labels.iter().any(|label| label.is_nan())
+    }
+
+    /// The line of an example as it was read, where it has no label and the reader was told to keep such lines.
+    pub fn text(&self, at: usize) -> Option<&[u8]> {
+        let place = self.text_ends.binary_search_by_key(&at, |(example, _)| *example).ok()?;
+        let start = if place == 0 { 0 } else { self.text_ends[place - 1].1 };
+        Some(&self.texts[start..self.text_ends[place].1])
+    }
+
+    /// Keeps the line that the last example came from.
+    pub(crate) fn keep_text(&mut self, line: &[u8]) {
+        self.texts.extend_from_slice(line);
+        self.text_ends.push((self.len() - 1, self.texts.len()));
+    }
+
     /// Adds an example.
     pub fn push(&mut self, example: Example<'_>) {
         self.indices.extend_from_slice(example.features.indices());
         self.values.extend_from_slice(example.features.values());
         self.close(example.task, example.label, 0);
+    }
+
+    /// Adds an example with its line, where that is kept.
+    pub(crate) fn push_with_text(&mut self, example: Example<'_>, text: Option<&[u8]>) {
+        self.push(example);
+        if let Some(text) = text {
+            self.keep_text(text);
+        }
     }
 
     /// Empties the batch, keeping its buffers unless one example made them huge.
@@ -91,6 +121,9 @@ impl Batch {
         self.values.clear();
         self.indices.shrink_to(LARGEST_KEPT);
         self.values.shrink_to(LARGEST_KEPT);
+        self.texts.clear();
+        self.texts.shrink_to(LARGEST_KEPT);
+        self.text_ends.clear();
         self.new_tasks.clear();
         self.skipped = 0;
     }

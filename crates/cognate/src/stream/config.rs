@@ -21,7 +21,7 @@ pub struct StreamConfig {
     pub bias: Option<f64>,
     /// Order of the examples; `shuffle` and `interleave` hold the stream in memory
     pub order: Order,
-    /// Seed of `order = "shuffle"`
+    /// Seed of `order = "shuffle"`, and of the draws of a query
     pub seed: u64,
     /// How often the stream is read
     #[schemars(range(min = 1))]

@@ -69,7 +69,9 @@ impl Memory {
                 // The stream has checked the limit.
                 let _ = memory.tasks.meet(name);
             }
-            batch.examples().for_each(|example| memory.examples.push(example));
+            for (at, example) in batch.examples().enumerate() {
+                memory.examples.push_with_text(example, batch.text(at));
+            }
         }
     }
 
@@ -215,7 +217,7 @@ impl Stream for Memory {
                 self.met += 1;
                 TaskId(self.met as u32 - 1)
             });
-            batch.push(example);
+            batch.push_with_text(example, self.examples.text(*at as usize));
         }
         self.next = end;
         Ok(())

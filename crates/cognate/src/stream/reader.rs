@@ -17,6 +17,8 @@ pub enum Labels {
     Required,
     /// `?`, or no label at all, is fine.
     Optional,
+    /// The same, and such lines are kept as they were read, for whoever asks for the label.
+    Kept,
 }
 
 /// How text is read.
@@ -133,6 +135,9 @@ impl Reader {
                 Ok(Parsed::Example { task, label }) => {
                     batch.preprocess(&self.options.preprocess);
                     batch.close(task, label, self.line_number);
+                    if label.is_nan() && self.options.labels == Labels::Kept {
+                        batch.keep_text(lines.buffer()[line.start..line.end].trim_ascii_start());
+                    }
                     if task.index() >= known {
                         batch.new_tasks.push(self.tasks.name(task).to_owned());
                     }

@@ -8,6 +8,10 @@ use crate::tasks::Tasks;
 pub(crate) const NOT_SIMULTANEOUS: &str =
     "drop --simultaneous to learn one example a round, or regroup with --order interleave";
 
+/// The way out for who has no label in a round.
+const ALL_LABELS: &str =
+    "label it, or learn one example a round, without --simultaneous and --order adversarial";
+
 /// Collects examples until every task has one.
 #[derive(Debug)]
 pub(crate) struct Grouper {
@@ -33,6 +37,8 @@ enum Fault {
     Again(TaskId),
     /// The task was in no round before.
     Stranger(TaskId),
+    /// The task's example has no label.
+    Unlabelled(TaskId),
     /// The stream ends in the midst of the round.
     Ends,
 }
@@ -86,6 +92,9 @@ impl Grouper {
         }
         if !self.belongs(example.task) {
             return Err(self.error(origin, tasks, Fault::Stranger(example.task)));
+        }
+        if example.label.is_nan() {
+            return Err(self.error(origin, tasks, Fault::Unlabelled(example.task)));
         }
         self.present[example.task.index()] = true;
         self.round.push(example);
@@ -142,15 +151,16 @@ impl Grouper {
             Fault::Stranger(task) => {
                 format!("has task {}, which the rounds before it lack", tasks.name(task))
             }
+            Fault::Unlabelled(task) => format!("has no label for task {}", tasks.name(task)),
             Fault::Ends => format!("ends after {} of {size} tasks and lacks {lacks}", self.round.len()),
         };
         let name = self.inputs.get(input as usize).map_or("the stream", String::as_str);
         let place = if line == 0 { name.to_owned() } else { format!("{name}:{line}") };
-        let message = format!(
-            "round {} {what}; {} has one example of every task a round",
-            self.finished + 1,
-            self.stream,
-        );
-        StreamError::Ungrouped { place, message, hint: self.hint }
+        let (rule, hint) = match fault {
+            Fault::Unlabelled(_) => ("needs the labels of all its examples", ALL_LABELS),
+            _ => ("has one example of every task a round", self.hint),
+        };
+        let message = format!("round {} {what}; {} {rule}", self.finished + 1, self.stream);
+        StreamError::Ungrouped { place, message, hint }
     }
 }

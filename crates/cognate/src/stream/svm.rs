@@ -47,6 +47,11 @@ fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
+/// Whether a token with a colon is a task or a feature, with which a line without a label begins.
+fn begins_unlabelled(token: &[u8]) -> bool {
+    token.starts_with(b"qid:") || token.starts_with(b"task:") || token[0].is_ascii_digit()
+}
+
 /// End of the token that begins at `at`.
 fn token_end(buffer: &[u8], at: usize, end: usize) -> usize {
     buffer[at..end].iter().position(|byte| is_blank(*byte)).map_or(end, |length| at + length)
@@ -118,11 +123,13 @@ impl LineParser {
             b"+1" | b"1" => 1.0,
             b"-1" => -1.0,
             b"0" => 0.0,
-            b"?" if self.labels == Labels::Optional => NO_LABEL,
-            token if token.contains(&b':') => match self.labels {
-                Labels::Optional => return Ok((NO_LABEL, at)),
-                Labels::Required => return Err((at, Problem::NoLabel { found: shown(token) })),
-            },
+            b"?" if self.labels != Labels::Required => NO_LABEL,
+            token if token.contains(&b':') => {
+                if self.labels != Labels::Required && begins_unlabelled(token) {
+                    return Ok((NO_LABEL, at));
+                }
+                return Err((at, Problem::NoLabel { found: shown(token) }));
+            }
             token => match parse_f64(token) {
                 Some(number) if number.abs() == 1.0 || number == 0.0 => number,
                 _ => return Err((at, Problem::Label { found: shown(token) })),

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use cognate::query::Draws;
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
-use cognate::stream::{Input, Reader, ReaderOptions};
+use cognate::stream::{Input, Labels, Reader, ReaderOptions};
 use cognate::{Metrics, Model, RunConfig, Tasks};
 
 /// Keeps every report.
@@ -32,15 +33,21 @@ pub(crate) fn model(config: &serde_json::Value) -> Model {
 
 /// A model learns text in the `svm` format, one pass on one thread.
 pub(crate) fn learn(model: &mut Model, text: &str) -> Vec<RoundReport> {
+    learn_by(model, text, Draws::Seeded)
+}
+
+/// The same by given draws of the query.
+pub(crate) fn learn_by(model: &mut Model, text: &str, draws: Draws) -> Vec<RoundReport> {
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
     let options = ReaderOptions {
         preprocess: model.config().preprocess,
         features: model.config().features,
+        labels: Labels::Optional,
         ..ReaderOptions::default()
     };
     let mut reader = Reader::new(vec![input], model.tasks().clone(), options);
     let mut collect = Collect::default();
-    let options = RunOptions { inputs: vec!["text".to_owned()], ..RunOptions::default() };
+    let options = RunOptions { inputs: vec!["text".to_owned()], draws, ..RunOptions::default() };
     run::learn(model, &mut reader, &options, &mut collect).unwrap_or_else(|error| panic!("{error}"));
     collect.reports
 }

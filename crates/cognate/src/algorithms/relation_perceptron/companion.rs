@@ -98,6 +98,11 @@ impl Companion {
         learnt || judged
     }
 
+    /// Sees a round that teaches nothing.
+    pub(super) fn skip(&mut self, task: TaskId) {
+        self.alone.skip(task);
+    }
+
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         let mut weights = self.alone.weights(task);
         weights.iter_mut().for_each(|pair| pair.1 *= self.start);

@@ -61,6 +61,8 @@ pub(super) struct ScaleFree {
     mistakes: u64,
     /// Mistakes at which C is formed anew.
     due: u64,
+    /// Whether margins are read with R, since the first mistake after priming.
+    moving: bool,
 }
 
 /// What the examples of a task say about all tasks' weights.
@@ -102,6 +104,7 @@ impl ScaleFree {
             trust: Hedge::new(),
             mistakes: 0,
             due: 8,
+            moving: false,
         }
     }
 
@@ -130,9 +133,9 @@ impl ScaleFree {
     }
 
     /// The margin from V'x; by the weights of the task alone before R moves.
-    pub(super) fn margin(&self, task: usize, products: &[f64], moves: bool) -> f64 {
+    pub(super) fn margin(&self, task: usize, products: &[f64]) -> f64 {
         let readings = self.readings(task, products);
-        let mean = if moves { self.trust.margin(readings) } else { readings[0] };
+        let mean = if self.moving { self.trust.margin(readings) } else { readings[0] };
         self.start * ((1.0 - self.shrink) * mean + self.shrink * readings[0])
     }
 
@@ -149,11 +152,12 @@ impl ScaleFree {
             self.squares[task] = (self.squares[task] + 2.0 * label * product + length * length).max(0.0);
             self.vectors.add_to(task, features, label);
             self.mistakes += 1;
+            self.moving |= moves;
             if self.mistakes >= self.due {
                 self.estimate();
             }
         }
-        let trusts = moves && self.trust.count(label, readings, margin);
+        let trusts = self.moving && self.trust.count(label, readings, margin);
         mistake || trusts
     }
 
@@ -216,10 +220,10 @@ impl ScaleFree {
         (weight > 0.0 && value.is_finite() && variance.is_finite()).then_some(Estimate { value, variance })
     }
 
-    /// How much each reading is trusted, and R of their mean.
-    pub(super) fn relation(&self, to: usize, from: usize, moves: bool) -> f64 {
+    /// R of the mean reading.
+    pub(super) fn relation(&self, to: usize, from: usize) -> f64 {
         let same = f64::from(u8::from(to == from));
-        if !moves {
+        if !self.moving {
             return self.start * same;
         }
         let size = self.correlation.size();
@@ -230,8 +234,8 @@ impl ScaleFree {
     }
 
     /// Weights of the mean margin, which is linear.
-    pub(super) fn weights(&self, task: usize, moves: bool) -> Vec<(u32, f64)> {
-        let row: Vec<f64> = (0..self.squares.len()).map(|from| self.relation(task, from, moves)).collect();
+    pub(super) fn weights(&self, task: usize) -> Vec<(u32, f64)> {
+        let row: Vec<f64> = (0..self.squares.len()).map(|from| self.relation(task, from)).collect();
         let weights = self.vectors.rows().map(|(feature, vectors)| (feature, dot(&row, vectors)));
         let mut weights: Vec<(u32, f64)> = weights.filter(|pair| pair.1 != 0.0).collect();
         weights.sort_unstable_by_key(|pair| pair.0);
@@ -264,6 +268,7 @@ impl ScaleFree {
             trust: self.trust.state(),
             mistakes: self.mistakes,
             due: self.due,
+            moving: self.moving,
         }
     }
 
@@ -289,7 +294,7 @@ impl ScaleFree {
         self.squares = squares;
         self.correlation = Symmetric::from_lower(tasks, &state.correlation.0)?;
         self.trust = Hedge::restore(&state.trust)?;
-        (self.mistakes, self.due) = (state.mistakes, state.due);
+        (self.mistakes, self.due, self.moving) = (state.mistakes, state.due, state.moving);
         Ok(())
     }
 }
@@ -337,6 +342,7 @@ pub(crate) struct ScaleFreeState {
     trust: HedgeState,
     mistakes: u64,
     due: u64,
+    moving: bool,
 }
 
 #[cfg(test)]

@@ -1,0 +1,66 @@
+//! `--ask`: the lines without a label whose labels are wanted, ready to be labelled.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use cognate::Tasks;
+use cognate::run::UnlabelledReport;
+use cognate::stream::write_example;
+
+/// The file under way; an error is kept until the end, since observers cannot fail.
+pub(crate) struct Ask {
+    out: BufWriter<File>,
+    failed: Option<io::Error>,
+}
+
+impl Ask {
+    /// Creates the file.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+        let file = File::create(path).with_context(|| format!("--ask {}", path.display()))?;
+        Ok(Self { out: BufWriter::with_capacity(1 << 16, file), failed: None })
+    }
+
+    /// Writes the line of an example, as it was read but for the `?`.
+    pub(crate) fn write(&mut self, report: &UnlabelledReport<'_>, tasks: &Tasks) {
+        if self.failed.is_none() {
+            self.failed = self.write_line(report, tasks).err();
+        }
+    }
+
+    fn write_line(&mut self, report: &UnlabelledReport<'_>, tasks: &Tasks) -> io::Result<()> {
+        match report.text {
+            // A stream that was not read from text has not been scaled either.
+            None => write_example(&mut self.out, tasks.name(report.example.task), report.example),
+            Some(line) => {
+                if !line.starts_with(b"?") {
+                    self.out.write_all(b"? ")?;
+                }
+                self.out.write_all(line)?;
+                self.out.write_all(b"\n")
+            }
+        }
+    }
+
+    /// Hands over what is there: somebody may be labelling while the stream goes on.
+    pub(crate) fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.out.flush().err();
+        }
+    }
+
+    /// Whether nothing more can be written.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Makes sure that everything went out.
+    pub(crate) fn finish(mut self, path: &Path) -> anyhow::Result<()> {
+        self.flush();
+        match self.failed {
+            Some(error) => Err(error).with_context(|| format!("--ask {}", path.display())),
+            None => Ok(()),
+        }
+    }
+}
