@@ -10,6 +10,7 @@ mod ci;
 mod docs;
 mod fuzz;
 mod generated;
+mod relation_speed;
 mod relations;
 mod schema;
 mod sets;

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{cluster_stream, page};
 use crate::generated::root;
+use crate::relation_speed::measure;
 use crate::sets::{error, for_each_set, load, run_once, task_count};
 
 /// What is measured.
@@ -34,6 +35,9 @@ pub(crate) struct Options {
     /// Leave the rules of LR11 out, which take most of the time
     #[arg(long)]
     quick: bool,
+    /// Only measure what a round costs, in so many runs
+    #[arg(long, value_name = "RUNS")]
+    speed: Option<usize>,
     /// Put the tables into docs/relations.md
     #[arg(long)]
     write: bool,
@@ -54,6 +58,15 @@ const GROUPS_LIMIT: f64 = 0.25;
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
+    let page_path = root().join("docs/relations.md");
+    if let Some(runs) = options.speed {
+        let (table, kept) = measure(runs.max(1))?;
+        println!("{table}");
+        if options.write {
+            page::publish(&page_path, "speed", &table)?;
+        }
+        return Ok(kept);
+    }
     let mut report = Report { seeds: options.seeds, quick: options.quick, ..Report::default() };
     report.head();
     if "triple".contains(&options.only) {
@@ -77,7 +90,6 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     }
     report.finish();
     if options.write {
-        let page_path = root().join("docs/relations.md");
         page::publish(&page_path, "relations", &report.table)?;
         page::publish(&page_path, "priming", &report.priming)?;
     }

@@ -97,10 +97,11 @@ pub(crate) fn error(stream: &Memory, learner: &Value, seeds: u64) -> Result<f64>
 }
 
 /// The model of a learner after one pass.
-pub(crate) fn run_once(learner: &Value, mut stream: Memory) -> Result<Model> {
+pub(crate) fn run_once(learner: &Value, stream: Memory) -> Result<Model> {
     let mut config: RunConfig = serde_json::from_value(json!({ "learner": learner }))?;
     config.learner.set_rounds(stream.len() as u64);
     let mut model = Model::new(&config)?;
+    let mut stream = stream.numbered_as(model.tasks());
     run::learn(&mut model, &mut stream, &RunOptions::default(), &mut ())?;
     Ok(model)
 }

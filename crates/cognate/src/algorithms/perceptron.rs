@@ -99,6 +99,17 @@ impl Perceptron {
         most_tasks: None,
     };
 
+    /// Adds `step * weights` to those of a task; for `independent` only.
+    pub(super) fn add_own(&mut self, task: TaskId, weights: SparseView<'_>, step: f64) {
+        self.tasks = self.tasks_with(task);
+        match &mut self.weights {
+            Weights::Uniform { rule: Uniform::Independent, weights: table } => {
+                table.add_to(task, weights, step);
+            }
+            _ => debug_assert!(false, "only independent tasks have weights of their own"),
+        }
+    }
+
     /// K as it is once the given task has been met.
     fn tasks_with(&self, task: TaskId) -> usize {
         self.tasks.max(task.index() + 1)

@@ -45,7 +45,6 @@ use super::{About, Algorithm, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, in_task_order};
-use crate::linalg::dot;
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
@@ -103,17 +102,21 @@ impl RelationPerceptron {
 
     /// Whether R moves in the shade, and only its task learns from a mistake.
     fn is_shaded(&self) -> bool {
-        self.companion.as_ref().is_some_and(|companion| companion.decided().is_none())
+        let undecided = self.companion.as_ref().is_some_and(|companion| companion.decided().is_none());
+        undecided && matches!(self.weights, Weights::Moved(_))
     }
 
     fn look(&self, task: TaskId, x: SparseView<'_>, look: &mut Look) {
+        look.products.clear();
         match &self.weights {
-            Weights::Moved(moved) => {
-                look.moved = moved.margin(task.index(), x);
-                if self.is_shaded() {
-                    moved.products(x, &mut look.products);
-                }
+            Weights::Moved(moved) if self.is_shaded() => {
+                moved.products(x, &mut look.products);
+                look.moved = look.products.get(task.index()).copied().unwrap_or(0.0);
+                // The one alone has learnt the same.
+                look.alone = look.moved;
+                return;
             }
+            Weights::Moved(moved) => look.moved = moved.margin(task.index(), x),
             Weights::ScaleFree(weights) => {
                 weights.products(x, &mut look.products);
                 look.moved = weights.margin(task.index(), &look.products);
@@ -140,6 +143,9 @@ impl RelationPerceptron {
             Weights::Moved(moved) => moved.grow(self.tasks),
             Weights::ScaleFree(weights) => weights.grow(self.tasks),
         }
+        if let Some(companion) = &mut self.companion {
+            companion.meet(task);
+        }
     }
 
     /// Learns from an example of the round being seen, looked at before.
@@ -148,15 +154,25 @@ impl RelationPerceptron {
         let (moves, shaded) = (self.moves(), self.is_shaded());
         let mut updated = false;
         match &mut self.weights {
-            Weights::Moved(moved) => {
-                if let Some(companion) = self.companion.as_mut().filter(|_| shaded) {
-                    // Tasks met in this round have no weights yet.
-                    look.products.resize(self.tasks, 0.0);
-                    let shade = dot(moved.relation().row(example.task.index()), &look.products);
-                    companion.test(self.seen, example.label, look.moved, shade);
-                }
+            Weights::Moved(moved) if shaded => {
+                // Tasks met in this round have no weights yet.
+                look.products.resize(self.tasks, 0.0);
+                let shade = moved.shade(example.task.index(), &look.products);
                 if is_mistake(example.label, look.moved) {
-                    moved.learn(example, !shaded, moves);
+                    moved.learn_shaded(example, &look.products);
+                    updated = true;
+                }
+                if let Some(companion) = &mut self.companion {
+                    updated |= companion.judge(example.label, look.alone, look.moved, margin);
+                    if companion.test(self.seen, example.label, look.moved, shade) {
+                        companion.take_over((0..self.tasks).map(|column| moved.weights(column)));
+                    }
+                }
+                return updated;
+            }
+            Weights::Moved(moved) => {
+                if is_mistake(example.label, look.moved) {
+                    moved.learn(example, moves);
                     updated = true;
                 }
             }
@@ -165,7 +181,8 @@ impl RelationPerceptron {
             }
         }
         if let Some(companion) = &mut self.companion {
-            updated |= companion.learn(example, look.alone, look.moved, margin);
+            updated |= companion.learn(example, look.alone);
+            updated |= companion.judge(example.label, look.alone, look.moved, margin);
         }
         updated
     }
@@ -205,9 +222,6 @@ impl LearnOne for RelationPerceptron {
     fn skip(&mut self, task: TaskId) {
         self.meet(task);
         self.seen += 1;
-        if let Some(companion) = &mut self.companion {
-            companion.skip(task);
-        }
     }
 
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
@@ -235,7 +249,7 @@ impl Inspect for RelationPerceptron {
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
         let start = if to == from { self.start } else { 0.0 };
         let moved = match &self.weights {
-            Weights::Moved(_) if self.is_shaded() => start,
+            Weights::Moved(_) if self.is_shaded() => return start,
             Weights::Moved(moved) => {
                 let (to, from) = (to.index(), from.index());
                 if to < self.tasks && from < self.tasks { moved.relation().entry(to, from) } else { start }
@@ -253,7 +267,8 @@ impl Inspect for RelationPerceptron {
             Weights::Moved(moved) => moved.weights(task.index()),
             Weights::ScaleFree(weights) => weights.weights(task.index()),
         };
-        let Some(companion) = &self.companion else {
+        // In the shade both have learnt the same, and only one keeps it.
+        let Some(companion) = self.companion.as_ref().filter(|_| !self.is_shaded()) else {
             return moved;
         };
         let scaled = |weights: Vec<(u32, f64)>, factor: f64| {

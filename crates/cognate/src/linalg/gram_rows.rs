@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Symmetric, TaskRows, TaskRowsState};
+use super::{TaskRows, TaskRowsState, Triangle};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::SparseView;
@@ -16,7 +16,7 @@ use crate::kernel::square;
 pub(crate) struct GramRows {
     rows: TaskRows,
     /// W'W / unit^2.
-    gram: Symmetric,
+    gram: Triangle,
     /// Sums of the columns of W / unit.
     sums: Vec<f64>,
     unit: f64,
@@ -34,7 +34,7 @@ const LONG: f64 = 1e200;
 
 impl GramRows {
     pub(crate) fn new(tasks: usize) -> Self {
-        let gram = Symmetric::from_fn(tasks, |_, _| 0.0);
+        let gram = Triangle::diagonal(tasks, 0.0);
         let (sums, products) = (vec![0.0; tasks], Vec::new());
         Self { rows: TaskRows::new(tasks), gram, sums, unit: 1.0, updates: 0, products }
     }
@@ -42,7 +42,7 @@ impl GramRows {
     /// Makes room for more tasks, whose weights are zero.
     pub(crate) fn grow(&mut self, tasks: usize) {
         self.rows.grow(tasks);
-        self.gram = self.gram.grown(tasks);
+        self.gram.grow(tasks, 0.0);
         self.sums.resize(tasks, 0.0);
     }
 
@@ -51,7 +51,7 @@ impl GramRows {
     }
 
     /// W'W in units of [`Self::unit`] squared.
-    pub(crate) fn gram(&self) -> &Symmetric {
+    pub(crate) fn gram(&self) -> &Triangle {
         &self.gram
     }
 
@@ -60,27 +60,22 @@ impl GramRows {
     }
 
     /// The covariance of the columns of W over so many coordinates, at least those touched, in the same units.
-    pub(crate) fn covariance(&self, features: Option<u32>) -> Symmetric {
+    pub(crate) fn covariance(&self, features: Option<u32>) -> Triangle {
         let count = features.map_or(0, |features| features as usize).max(self.rows.len()) as f64;
-        Symmetric::from_fn(self.gram.size(), |row, column| {
-            (self.gram.entry(row, column) - self.sums[row] * self.sums[column] / count)
-                / (count - 1.0).max(1.0)
-        })
+        let means: Vec<f64> = self.sums.iter().map(|sum| -0.5 * sum / count).collect();
+        let mut covariance = self.gram.clone();
+        covariance.add_pair(&self.sums, &means);
+        covariance.scale(1.0 / (count - 1.0).max(1.0));
+        covariance
     }
 
     /// `w_j += step * rates[j] * x` for every task j.
     pub(crate) fn add(&mut self, x: SparseView<'_>, rates: &[f64], step: f64) {
-        let length = square(x);
-        if length / self.unit / self.unit > LONG {
-            let unit = length.sqrt().log2().ceil().exp2();
-            self.gram.scale((self.unit / unit) * (self.unit / unit));
-            self.sums.iter_mut().for_each(|sum| *sum *= self.unit / unit);
-            self.unit = unit;
-        }
+        let length = self.make_room(x);
         let mut products = std::mem::take(&mut self.products);
         self.rows.project_and_add(x, rates, step, &mut products);
         // (w + s r x)'(w + s r x): the change is r q' + q r' with q = s w'x + s^2 |x|^2 / 2 r.
-        let half = step * step * (length / self.unit / self.unit) / 2.0;
+        let half = step * step * length / 2.0;
         for (product, rate) in products.iter_mut().zip(rates) {
             *product = step * *product / self.unit / self.unit + half * rate;
         }
@@ -88,6 +83,36 @@ impl GramRows {
         self.products = products;
         let sum: f64 = x.values().iter().map(|value| value / self.unit).sum();
         self.sums.iter_mut().zip(rates).for_each(|(total, rate)| *total += step * rate * sum);
+        self.count_update();
+    }
+
+    /// `w_i += step * x` for one task, whose inner products with all tasks are known.
+    pub(crate) fn add_to(&mut self, column: usize, x: SparseView<'_>, step: f64, products: &[f64]) {
+        let length = self.make_room(x);
+        self.rows.add_to(column, x, step);
+        for (other, product) in products.iter().enumerate() {
+            // w_i'w_i gets the product twice.
+            let times = if other == column { 2.0 } else { 1.0 };
+            self.gram.add(column, other, times * step * product / self.unit / self.unit);
+        }
+        self.gram.add(column, column, step * step * length);
+        self.sums[column] += step * x.values().iter().map(|value| value / self.unit).sum::<f64>();
+        self.count_update();
+    }
+
+    /// Makes the unit fit an example; its squared length in the unit.
+    fn make_room(&mut self, x: SparseView<'_>) -> f64 {
+        let length = square(x);
+        if length / self.unit / self.unit > LONG {
+            let unit = length.sqrt().log2().ceil().exp2();
+            self.gram.scale((self.unit / unit) * (self.unit / unit));
+            self.sums.iter_mut().for_each(|sum| *sum *= self.unit / unit);
+            self.unit = unit;
+        }
+        length / self.unit / self.unit
+    }
+
+    fn count_update(&mut self) {
         self.updates += 1;
         if self.updates > REFRESH * self.rows.len() as u64 {
             self.refresh();
@@ -110,13 +135,13 @@ impl GramRows {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         let tasks = self.sums.len();
-        self.rows.heap_bytes() + (tasks * tasks + 2 * tasks) * size_of::<f64>()
+        self.rows.heap_bytes() + (tasks * tasks / 2 + 2 * tasks) * size_of::<f64>()
     }
 
     pub(crate) fn state(&self) -> GramRowsState {
         GramRowsState {
             rows: self.rows.state(),
-            gram: Block(self.gram.lower()),
+            gram: Block(self.gram.entries().to_vec()),
             sums: Block(self.sums.clone()),
             unit: self.unit,
             updates: self.updates,
@@ -131,7 +156,7 @@ impl GramRows {
         }
         Ok(Self {
             rows: TaskRows::restore(tasks, state.rows)?,
-            gram: Symmetric::from_lower(tasks, &state.gram.0)?,
+            gram: Triangle::restore(tasks, state.gram.0)?,
             sums,
             unit: state.unit,
             updates: state.updates,
@@ -194,7 +219,7 @@ mod tests {
             weights.add(SparseView::trusted(&[0, 1], &[scale, 2.0 * scale]), &[1.0, -0.5], 1.0);
         }
         assert!(weights.gram().is_finite() && weights.unit() > 1e140);
-        let correlation = weights.gram().correlation();
+        let correlation = weights.gram().whole().correlation();
         assert!((correlation.entry(0, 1) + 1.0).abs() < 1e-12);
     }
 }

@@ -4,7 +4,8 @@
 //! one shared vector and one a task, `side_by_side` the same for several learners at once; `task_rows` keeps a row of
 //! K weights a feature, `gram_rows` the same with the inner products of the tasks; `p_norm_rows` keeps both and the
 //! gradient of a squared p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products;
-//! `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate; `growing_factor` is the
+//! `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate, `triangle` holds the half
+//! of one that changes all the time, in `wide` loops; `growing_factor` is the
 //! factor of a matrix that grows.
 
 pub(crate) mod columns;
@@ -18,6 +19,8 @@ pub(crate) mod side_by_side;
 pub(crate) mod symmetric;
 pub(crate) mod task_rows;
 pub(crate) mod total_tree;
+pub(crate) mod triangle;
+pub(crate) mod wide;
 
 pub(crate) use columns::{Columns, ColumnsState};
 pub(crate) use gram_rows::{GramRows, GramRowsState};
@@ -28,6 +31,7 @@ pub(crate) use shared_own::{SharedOwn, SharedOwnState};
 pub(crate) use side_by_side::SideBySide;
 pub use symmetric::{Symmetric, SymmetricError};
 pub(crate) use task_rows::{TaskRows, TaskRowsState};
+pub(crate) use triangle::Triangle;
 
 use crate::error::StateError;
 

@@ -207,11 +207,6 @@ impl Symmetric {
         sound.then(|| Spectrum { values, vectors: found.U().to_owned() })
     }
 
-    /// The sum of the diagonal.
-    pub(crate) fn trace(&self) -> f64 {
-        (0..self.size).map(|at| self.entry(at, at)).sum()
-    }
-
     /// Whether no entry is infinite or NaN.
     pub(crate) fn is_finite(&self) -> bool {
         self.entries.iter().all(|entry| entry.is_finite())
@@ -222,27 +217,9 @@ impl Symmetric {
         self.entries.iter_mut().zip(&other.entries).for_each(|(mine, theirs)| *mine = entry(*mine, *theirs));
     }
 
-    /// Multiplies every entry.
-    pub(crate) fn scale(&mut self, factor: f64) {
-        self.entries.iter_mut().for_each(|entry| *entry *= factor);
-    }
-
     /// Adds to every entry of the diagonal.
     pub(crate) fn add_diagonal(&mut self, amount: f64) {
         (0..self.size).for_each(|at| self.entries[at * self.size + at] += amount);
-    }
-
-    /// Adds `a b' + b a'`.
-    pub(crate) fn add_pair(&mut self, a: &[f64], b: &[f64]) {
-        for (row, (a_row, b_row)) in self.entries.chunks_exact_mut(self.size.max(1)).zip(a.iter().zip(b)) {
-            if *a_row == 0.0 && *b_row == 0.0 {
-                continue;
-            }
-            for (entry, (a, b)) in row.iter_mut().zip(a.iter().zip(b)) {
-                // Mirrored entries get the same two products, so they stay equal to the last bit.
-                *entry += a_row * b + b_row * a;
-            }
-        }
     }
 
     /// Takes the entries on and below the diagonal, row by row.

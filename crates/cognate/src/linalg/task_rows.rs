@@ -1,7 +1,11 @@
 //! A row of K weights a feature, contiguous: an update of all tasks walks memory once.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
+use super::prefetch::prefetch;
+use super::wide::wide;
 use super::{IndexMap, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
@@ -19,6 +23,13 @@ pub(crate) struct TaskRows {
     stride: usize,
 }
 
+/// Features whose rows are on their way at a time.
+const AHEAD: usize = 4;
+
+/// Weights in a cache line, and lines of a row that are asked for; the processor guesses the rest.
+const LINE: usize = 8;
+const LINES: usize = 16;
+
 impl TaskRows {
     pub(crate) fn new(tasks: usize) -> Self {
         Self { tasks, rows: IndexMap::default(), features: Vec::new(), weights: Vec::new(), stride: tasks }
@@ -29,15 +40,41 @@ impl TaskRows {
         self.features.len()
     }
 
+    /// Walks the rows of an example's features that have one, asking for those some features ahead.
+    #[expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
+    #[inline(always)]
+    fn for_each_row(&self, x: SparseView<'_>, columns: Range<usize>, mut each: impl FnMut(&[f64], f64)) {
+        let (indices, values) = (x.indices(), x.values());
+        let mut found = [0_u32; AHEAD];
+        for at in 0..indices.len() + AHEAD {
+            if at >= AHEAD {
+                let row = found[at % AHEAD] as usize;
+                if row != 0 {
+                    each(&self.weights[(row - 1) * self.stride..][columns.clone()], values[at - AHEAD]);
+                }
+            }
+            if let Some(feature) = indices.get(at) {
+                let row = self.rows.get(*feature);
+                found[at % AHEAD] = row;
+                if row != 0 {
+                    self.ask_for((row as usize - 1) * self.stride, columns.clone());
+                }
+            }
+        }
+    }
+
+    /// Asks for columns of the row that begins here to be there soon.
+    #[inline]
+    fn ask_for(&self, start: usize, columns: Range<usize>) {
+        for column in columns.step_by(LINE).take(LINES) {
+            prefetch(&self.weights, start + column);
+        }
+    }
+
     /// Inner product of `x` with the weights of the task in the given column.
     pub(crate) fn dot(&self, column: usize, x: SparseView<'_>) -> f64 {
         let mut sum = 0.0;
-        for (feature, value) in x.iter() {
-            let row = self.rows.get(feature);
-            if row != 0 {
-                sum += self.weights[(row as usize - 1) * self.stride + column] * value;
-            }
-        }
+        self.for_each_row(x, column..column + 1, |weights, value| sum += weights[0] * value);
         sum
     }
 
@@ -52,13 +89,11 @@ impl TaskRows {
     pub(crate) fn project_into(&self, x: SparseView<'_>, products: &mut Vec<f64>) {
         products.clear();
         products.resize(self.tasks, 0.0);
-        for (feature, value) in x.iter() {
-            let row = self.rows.get(feature) as usize;
-            if row != 0 {
-                let weights = &self.weights[(row - 1) * self.stride..];
+        wide(|| {
+            self.for_each_row(x, 0..self.tasks, |weights, value| {
                 products.iter_mut().zip(weights).for_each(|(product, weight)| *product += weight * value);
-            }
-        }
+            });
+        });
     }
 
     /// [`Self::project_into`], then [`Self::add`], in one walk over the rows.
@@ -71,13 +106,34 @@ impl TaskRows {
     ) {
         products.clear();
         products.resize(self.tasks, 0.0);
-        for (feature, value) in x.iter() {
-            let start = self.start_of(feature);
-            let amount = step * value;
-            let weights = &mut self.weights[start..start + self.tasks];
-            for ((weight, rate), product) in weights.iter_mut().zip(rates).zip(products.iter_mut()) {
-                *product += *weight * value;
-                *weight += amount * rate;
+        let tasks = self.tasks;
+        wide(|| {
+            self.for_each_row_mut(x, |weights, value| {
+                let amount = step * value;
+                let sums = rates.iter().zip(products.iter_mut());
+                for (weight, (rate, product)) in weights[..tasks].iter_mut().zip(sums) {
+                    *product += *weight * value;
+                    *weight += amount * rate;
+                }
+            });
+        });
+    }
+
+    /// Walks the rows of an example's features, making those that are missing.
+    #[expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
+    #[inline(always)]
+    fn for_each_row_mut(&mut self, x: SparseView<'_>, mut each: impl FnMut(&mut [f64], f64)) {
+        let (indices, values) = (x.indices(), x.values());
+        let mut found = [0_usize; AHEAD];
+        for at in 0..indices.len() + AHEAD {
+            if at >= AHEAD {
+                let start = found[at % AHEAD];
+                each(&mut self.weights[start..start + self.stride], values[at - AHEAD]);
+            }
+            if let Some(feature) = indices.get(at) {
+                let start = self.start_of(*feature);
+                found[at % AHEAD] = start;
+                self.ask_for(start, 0..self.tasks);
             }
         }
     }
@@ -125,13 +181,14 @@ impl TaskRows {
 
     /// `w_j += step * rates[j] * x` for every task j.
     pub(crate) fn add(&mut self, x: SparseView<'_>, rates: &[f64], step: f64) {
-        for (feature, value) in x.iter() {
-            let start = self.start_of(feature);
-            let amount = step * value;
-            for (weight, rate) in self.weights[start..start + self.tasks].iter_mut().zip(rates) {
-                *weight += amount * rate;
-            }
-        }
+        wide(|| {
+            self.for_each_row_mut(x, |weights, value| {
+                let amount = step * value;
+                for (weight, rate) in weights.iter_mut().zip(rates) {
+                    *weight += amount * rate;
+                }
+            });
+        });
     }
 
     /// Non-zero weights of the task in the given column, by feature.

@@ -8,7 +8,8 @@
 //! rounds), updates go where R says. Where sharing does not help, that never happens.
 //!
 //! What if: beside the learner whose R moves learns one without any relation, a Perceptron a task. Predictions are the
-//! mean of both margins, each by how much it is trusted (hedge.rs), so a relation that was good at first and turns out
+//! mean of both margins, each by how much it is trusted (hedge.rs). Until the test decides both learn the same, and
+//! only one keeps it. So a relation that was good at first and turns out
 //! bad costs little; and the mean of two errs less than either.
 //!
 //! `scale-free` weighs its evidence itself and needs no test; it has the companion.
@@ -78,8 +79,8 @@ impl Companion {
         self.test.decided
     }
 
-    /// Looks whether R, in the shade, would have been right.
-    pub(super) fn test(&mut self, round: u64, label: f64, own: f64, shaded: f64) {
+    /// Looks whether R, in the shade, would have been right; says whether that decides.
+    pub(super) fn test(&mut self, round: u64, label: f64, own: f64, shaded: f64) -> bool {
         let (own, shaded) = (is_mistake(label, own), is_mistake(label, shaded));
         self.test.wins += u64::from(own && !shaded);
         self.test.losses += u64::from(shaded && !own);
@@ -89,17 +90,33 @@ impl Companion {
         if rounds >= LEAST_ROUNDS && ahead > DEVIATIONS * (rounds as f64).sqrt() {
             self.test.decided = Some(round);
         }
+        self.test.decided.is_some()
     }
 
-    /// The one alone learns, and both are judged; says whether anything changed.
-    pub(super) fn learn(&mut self, example: Example<'_>, alone: f64, moved: f64, margin: f64) -> bool {
-        let learnt = self.alone.update(example, alone);
-        let judged = self.trust.count(example.label, [alone, moved], margin);
-        learnt || judged
+    /// From here on the one alone has weights of its own: a list a task, those that both have learnt.
+    pub(super) fn take_over(&mut self, weights: impl Iterator<Item = Vec<(u32, f64)>>) {
+        for (task, weights) in weights.enumerate() {
+            // Weights may be larger than values of examples are allowed to be.
+            let largest = weights.iter().map(|pair| pair.1.abs()).fold(1.0, f64::max);
+            let (features, values): (Vec<u32>, Vec<f64>) =
+                weights.into_iter().map(|(feature, weight)| (feature, weight / largest)).unzip();
+            let weights = SparseView::trusted(&features, &values);
+            self.alone.add_own(TaskId(task as u32), weights, largest / self.start);
+        }
     }
 
-    /// Sees a round that teaches nothing.
-    pub(super) fn skip(&mut self, task: TaskId) {
+    /// The one alone learns; says whether it did.
+    pub(super) fn learn(&mut self, example: Example<'_>, alone: f64) -> bool {
+        self.alone.update(example, alone)
+    }
+
+    /// Both are judged; says whether anything changed.
+    pub(super) fn judge(&mut self, label: f64, alone: f64, moved: f64, margin: f64) -> bool {
+        self.trust.count(label, [alone, moved], margin)
+    }
+
+    /// Makes room for a task.
+    pub(super) fn meet(&mut self, task: TaskId) {
         self.alone.skip(task);
     }
 

@@ -17,16 +17,18 @@ use super::config::{Relation, RelationPerceptronConfig, Trace};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView};
-use crate::linalg::{GramRows, GramRowsState, Symmetric};
+use crate::linalg::{GramRows, GramRowsState, Symmetric, Triangle, dot};
 
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
     weights: GramRows,
-    relation: Symmetric,
+    relation: Triangle,
     /// log R, for `von-neumann`.
     logarithm: Option<Symmetric>,
     changes: u64,
     rule: Rule,
+    /// Scratch, not state.
+    row: Vec<f64>,
 }
 
 /// How R moves.
@@ -56,31 +58,36 @@ impl Moved {
             start: config.start,
             features,
         };
-        let diagonal = |value: f64| Symmetric::from_fn(tasks, |i, j| if i == j { value } else { 0.0 });
-        let logarithm = (config.relation == Relation::VonNeumann).then(|| diagonal(config.start.ln()));
-        Self { weights: GramRows::new(tasks), relation: diagonal(config.start), logarithm, changes: 0, rule }
+        let logarithm = (config.relation == Relation::VonNeumann)
+            .then(|| Symmetric::from_fn(tasks, |i, j| if i == j { config.start.ln() } else { 0.0 }));
+        let (weights, relation) = (GramRows::new(tasks), Triangle::diagonal(tasks, config.start));
+        Self { weights, relation, logarithm, changes: 0, rule, row: Vec::new() }
     }
 
     /// A new task is related to none, and no other is disturbed.
     pub(super) fn grow(&mut self, tasks: usize) {
         self.weights.grow(tasks);
         let before = self.relation.size();
-        let grown = |matrix: &Symmetric, diagonal: f64| {
-            let mut matrix = matrix.grown(tasks);
-            (before..tasks).for_each(|at| matrix.add(at, at, diagonal));
-            matrix
-        };
-        self.relation = grown(&self.relation, self.rule.start);
-        self.logarithm = self.logarithm.as_ref().map(|matrix| grown(matrix, self.rule.start.ln()));
+        self.relation.grow(tasks, self.rule.start);
+        if let Some(logarithm) = &mut self.logarithm {
+            *logarithm = logarithm.grown(tasks);
+            (before..tasks).for_each(|at| logarithm.add(at, at, self.rule.start.ln()));
+        }
     }
 
-    pub(super) fn relation(&self) -> &Symmetric {
+    pub(super) fn relation(&self) -> &Triangle {
         &self.relation
     }
 
     /// w_i'x; 0 for a task not met.
     pub(super) fn margin(&self, column: usize, x: SparseView<'_>) -> f64 {
         if column < self.relation.size() { self.weights.rows().dot(column, x) } else { 0.0 }
+    }
+
+    /// The margin that R would read from W'x.
+    pub(super) fn shade(&mut self, column: usize, products: &[f64]) -> f64 {
+        self.relation.row_into(column, &mut self.row);
+        dot(&self.row, products)
     }
 
     /// W'x.
@@ -92,44 +99,32 @@ impl Moved {
         if column < self.relation.size() { self.weights.rows().weights(column) } else { Vec::new() }
     }
 
-    /// After a mistake: `w_j += y R[j, i] x`, or only w_i as at the start; then R follows, if it moves.
-    pub(super) fn learn(&mut self, example: Example<'_>, shares: bool, moves: bool) {
-        let column = example.task.index();
-        if shares {
-            self.weights.add(example.features, self.relation.row(column), example.label);
-        } else {
-            let mut rates = vec![0.0; self.relation.size()];
-            rates[column] = self.rule.start;
-            self.weights.add(example.features, &rates, example.label);
-        }
+    /// After a mistake: `w_j += y R[j, i] x` for every task j; then R follows, if it moves.
+    pub(super) fn learn(&mut self, example: Example<'_>, moves: bool) {
+        self.relation.row_into(example.task.index(), &mut self.row);
+        self.weights.add(example.features, &self.row, example.label);
         if moves {
             self.follow();
         }
     }
 
+    /// The same in the shade: only the task itself learns, as at the start. W'x is known.
+    pub(super) fn learn_shaded(&mut self, example: Example<'_>, products: &[f64]) {
+        let step = self.rule.start * example.label;
+        self.weights.add_to(example.task.index(), example.features, step, products);
+        self.follow();
+    }
+
     /// R as the rule wants it for the weights of now.
     fn follow(&mut self) {
-        let rule = self.rule;
-        let target = rule.start * self.relation.size() as f64;
-        let next = match rule.relation {
+        let moved = match self.rule.relation {
             Relation::LogDet => self.log_det(),
-            Relation::Covariance => {
-                let unit = self.weights.unit();
-                Some(rule.mixed(self.weights.covariance(rule.features), target, unit * unit))
-            }
-            Relation::BatchOptimal => self.weights.gram().spectrum().map(|spectrum| {
-                let roots: Vec<f64> = spectrum.values.iter().map(|value| value.max(0.0).sqrt()).collect();
-                rule.mixed(spectrum.with_values(&roots), target, 1.0 / roots.iter().sum::<f64>())
-            }),
-            Relation::VonNeumann => self.von_neumann(target),
+            Relation::Covariance => self.covariance(),
+            Relation::BatchOptimal => self.batch_optimal(),
+            Relation::VonNeumann => self.von_neumann(),
             Relation::ScaleFree => None,
         };
-        let unit = self.weights.unit();
-        let fits = |next: &Symmetric| {
-            next.is_finite() && (rule.trace == Trace::Start || next.trace() * unit * unit <= LARGEST)
-        };
-        if let Some(next) = next.filter(fits) {
-            self.relation = next;
+        if moved.is_some() {
             self.changes += 1;
             if self.changes.is_multiple_of((self.relation.size() as u64).max(16)) {
                 self.keep_definite();
@@ -137,26 +132,67 @@ impl Moved {
         }
     }
 
-    fn log_det(&self) -> Option<Symmetric> {
-        let (rule, gram) = (self.rule, self.weights.gram());
-        let target = rule.start * gram.size() as f64;
-        let step = rule.eta * self.weights.unit() * self.weights.unit();
-        let mut next = self.relation.clone();
-        if (step * gram.trace()).is_finite() {
-            next.combine(gram, |relation, product| relation + step * product);
-        } else if rule.trace == Trace::Start {
-            next = gram.clone();
-        } else {
-            return None;
-        }
-        Some(rule.mixed(next, target, 1.0))
+    /// The trace that R started with, for as many tasks.
+    fn target(&self) -> f64 {
+        self.rule.start * self.relation.size() as f64
     }
 
-    fn von_neumann(&mut self, target: f64) -> Option<Symmetric> {
-        let (rule, gram) = (self.rule, self.weights.gram());
+    /// The factor that a matrix of this trace gets, or the rule's own when the trace is left; none where R would leave
+    /// the numbers. A positive definite matrix has no entry larger than its trace.
+    fn factor(&self, trace: f64, own: f64) -> Option<f64> {
+        let unit = self.weights.unit();
+        match self.rule.trace {
+            Trace::Start => Some(self.target() / trace).filter(|factor| factor.is_finite()),
+            Trace::None => Some(own).filter(|own| own * trace * unit * unit <= LARGEST),
+        }
+    }
+
+    fn log_det(&mut self) -> Option<()> {
+        let gram = self.weights.gram();
+        let step = self.rule.eta * self.weights.unit() * self.weights.unit();
+        let (before, added) = (self.relation.trace(), step * gram.trace());
+        let (old, new) = if added.is_finite() {
+            let factor = self.factor(before + added, 1.0)?;
+            (factor, step * factor)
+        } else {
+            (0.0, self.factor(gram.trace(), f64::INFINITY)?)
+        };
+        let keep = 1.0 - self.rule.shrink;
+        let (old, new) = (keep * old, keep * new);
+        self.relation.blend(old, gram, new);
+        self.relation.add_diagonal(self.rule.shrink * self.rule.start);
+        Some(())
+    }
+
+    fn covariance(&mut self) -> Option<()> {
+        let unit = self.weights.unit();
+        let covariance = self.weights.covariance(self.rule.features);
+        let factor = self.factor(covariance.trace(), unit * unit)?;
+        self.replace(covariance, factor);
+        Some(())
+    }
+
+    fn batch_optimal(&mut self) -> Option<()> {
+        let spectrum = self.weights.gram().whole().spectrum()?;
+        let roots: Vec<f64> = spectrum.values.iter().map(|value| value.max(0.0).sqrt()).collect();
+        let trace: f64 = roots.iter().sum();
+        let factor = self.factor(trace, 1.0 / trace)?;
+        self.replace(Triangle::of(&spectrum.with_values(&roots)), factor);
+        Some(())
+    }
+
+    /// R becomes this matrix times a factor, mixed with the start.
+    fn replace(&mut self, matrix: Triangle, factor: f64) {
+        self.relation = matrix;
+        self.relation.scale(factor * (1.0 - self.rule.shrink));
+        self.relation.add_diagonal(self.rule.shrink * self.rule.start);
+    }
+
+    fn von_neumann(&mut self) -> Option<()> {
+        let (rule, gram, target) = (self.rule, self.weights.gram(), self.target());
         let step = rule.eta * self.weights.unit() * self.weights.unit();
         let mut logarithm = self.logarithm.clone()?;
-        logarithm.combine(gram, |logarithm, product| logarithm + step * product);
+        logarithm.combine(&gram.whole(), |logarithm, product| logarithm + step * product);
         let spectrum = logarithm.is_finite().then(|| logarithm.spectrum()).flatten()?;
         let largest = *spectrum.values.last()?;
         let mut values: Vec<f64> =
@@ -173,13 +209,15 @@ impl Moved {
             let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
             logarithm = spectrum.with_values(&logarithms);
         }
-        self.logarithm = Some(logarithm);
-        Some(spectrum.with_values(&values))
+        let relation = Some(Triangle::of(&spectrum.with_values(&values))).filter(Triangle::is_finite)?;
+        self.factor(relation.trace(), 1.0)?;
+        (self.relation, self.logarithm) = (relation, Some(logarithm));
+        Some(())
     }
 
     /// Puts back what rounding has taken from the smallest eigenvalues.
     fn keep_definite(&mut self) {
-        if self.relation.log_determinant().is_none() {
+        if self.relation.whole().log_determinant().is_none() {
             let trace = self.relation.trace();
             self.relation.add_diagonal(1e-9 * trace / self.relation.size() as f64);
             self.relation.scale(1.0 / (1.0 + 1e-9));
@@ -187,14 +225,15 @@ impl Moved {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let matrices = 1 + usize::from(self.logarithm.is_some());
-        self.weights.heap_bytes() + matrices * self.relation.size().pow(2) * size_of::<f64>()
+        let pairs = self.relation.size().pow(2);
+        let numbers = pairs / 2 + self.logarithm.as_ref().map_or(0, |_| pairs);
+        self.weights.heap_bytes() + numbers * size_of::<f64>()
     }
 
     pub(super) fn state(&self) -> MovedState {
         MovedState {
             weights: self.weights.state(),
-            relation: Block(self.relation.lower()),
+            relation: Block(self.relation.entries().to_vec()),
             logarithm: self.logarithm.as_ref().map(|matrix| Block(matrix.lower())),
             changes: self.changes,
         }
@@ -205,23 +244,10 @@ impl Moved {
             return Err(StateError::new("the logarithm of R is kept by `von-neumann` only"));
         }
         self.weights = GramRows::restore(tasks, state.weights)?;
-        self.relation = Symmetric::from_lower(tasks, &state.relation.0)?;
+        self.relation = Triangle::restore(tasks, state.relation.0)?;
         self.logarithm = state.logarithm.map(|matrix| Symmetric::from_lower(tasks, &matrix.0)).transpose()?;
         self.changes = state.changes;
         Ok(())
-    }
-}
-
-impl Rule {
-    /// Rescaled to the trace it should have, or by the rule's own factor, then mixed with the start.
-    fn mixed(self, mut matrix: Symmetric, target: f64, factor: f64) -> Symmetric {
-        let factor = match self.trace {
-            Trace::Start => target / matrix.trace(),
-            Trace::None => factor,
-        };
-        matrix.scale(factor * (1.0 - self.shrink));
-        matrix.add_diagonal(self.shrink * self.start);
-        matrix
     }
 }
 

@@ -15,7 +15,7 @@
 //!     (o_j E\[i, j\] + o_i E\[j, i\]) / (n_i o_j^2 + n_j o_i^2), with variance q / (n_i o_j^2 + n_j o_i^2),
 //! q the mean of s^2. Estimates are shrunk towards their mean m by empirical Bayes, r_ij ~ N(m, t^2), m and t^2 found by
 //! weighted moments: what a pair has no evidence for, it takes from all pairs. Then clipped to \[-1, 1\], eigenvalues
-//! raised to at least 1/10, the diagonal brought back to 1: C. It is formed anew when mistakes have grown by a twentieth
+//! raised to at least 1/10, the diagonal brought back to 1: C. It is formed anew when mistakes have grown by a tenth
 //! (K/2, K^2/256 and 8 at least), so its O(K^3) are O(K^2) a mistake or less.
 //!
 //! Predict: the mean of four readings of the same weights, z = V'x: no sharing, C, and R with 1 on the diagonal and
@@ -55,6 +55,8 @@ pub(super) struct ScaleFree {
     vectors: TaskRows,
     /// |v_i|^2.
     squares: Vec<f64>,
+    /// 1 / |v_i|, 0 for a zero vector; follows from the squares.
+    inverses: Vec<f64>,
     evidence: Vec<Evidence>,
     correlation: Symmetric,
     trust: Hedge<READINGS>,
@@ -99,6 +101,7 @@ impl ScaleFree {
             shrink: config.shrink_or_default(),
             vectors: TaskRows::new(tasks),
             squares: vec![0.0; tasks],
+            inverses: vec![0.0; tasks],
             evidence: vec![Evidence::default(); tasks],
             correlation: identity(tasks),
             trust: Hedge::new(),
@@ -112,6 +115,7 @@ impl ScaleFree {
     pub(super) fn grow(&mut self, tasks: usize) {
         self.vectors.grow(tasks);
         self.squares.resize(tasks, 0.0);
+        self.inverses.resize(tasks, 0.0);
         self.evidence.resize_with(tasks, Evidence::default);
         let before = self.correlation.size();
         self.correlation = self.correlation.grown(tasks);
@@ -150,6 +154,7 @@ impl ScaleFree {
         if mistake {
             let product = products.get(task).copied().unwrap_or(0.0);
             self.squares[task] = (self.squares[task] + 2.0 * label * product + length * length).max(0.0);
+            self.inverses[task] = inverse_root(self.squares[task]);
             self.vectors.add_to(task, features, label);
             self.mistakes += 1;
             self.moving |= moves;
@@ -167,14 +172,12 @@ impl ScaleFree {
         evidence.examples += 1;
         evidence.edges.resize(products.len().max(evidence.edges.len()), 0.0);
         evidence.squares.resize(products.len().max(evidence.squares.len()), 0.0);
+        let inverse = if length > 0.0 { 1.0 / length } else { 0.0 };
         let sums = evidence.edges.iter_mut().zip(&mut evidence.squares);
-        for ((edge, total), (product, square)) in sums.zip(products.iter().zip(&self.squares)) {
-            let lengths = square.sqrt() * length;
-            if lengths > 0.0 {
-                let cosine = (product / lengths).clamp(-1.0, 1.0);
-                *edge += label * cosine;
-                *total += cosine * cosine;
-            }
+        for ((edge, total), (product, lengths)) in sums.zip(products.iter().zip(&self.inverses)) {
+            let cosine = (product * lengths * inverse).clamp(-1.0, 1.0);
+            *edge += label * cosine;
+            *total += cosine * cosine;
         }
     }
 
@@ -182,7 +185,7 @@ impl ScaleFree {
     fn estimate(&mut self) {
         let tasks = self.evidence.len();
         let k = tasks as u64;
-        self.due = self.mistakes + (self.mistakes / 20).max(k / 2).max(k * k / 256).max(8);
+        self.due = self.mistakes + (self.mistakes / 10).max(k / 2).max(k * k / 256).max(8);
         let own: Vec<f64> = (0..tasks).map(|task| self.own_edge(task)).collect();
         let estimates: Vec<Option<Estimate>> = (0..tasks)
             .flat_map(|i| (0..i).map(move |j| (i, j)))
@@ -291,12 +294,19 @@ impl ScaleFree {
             })
             .collect();
         self.vectors = TaskRows::restore(tasks, state.vectors)?;
+        self.inverses = squares.iter().map(|square| inverse_root(*square)).collect();
         self.squares = squares;
         self.correlation = Symmetric::from_lower(tasks, &state.correlation.0)?;
         self.trust = Hedge::restore(&state.trust)?;
         (self.mistakes, self.due, self.moving) = (state.mistakes, state.due, state.moving);
         Ok(())
     }
+}
+
+/// 1 / sqrt(x), 0 where that is no number.
+fn inverse_root(square: f64) -> f64 {
+    let inverse = 1.0 / square.sqrt();
+    if inverse.is_finite() { inverse } else { 0.0 }
 }
 
 fn identity(size: usize) -> Symmetric {
