@@ -76,6 +76,8 @@ struct Look {
     moved: f64,
     /// Margin of the one that learns alone.
     alone: f64,
+    /// Whether the one alone has learnt the example already, and if so whether that changed it.
+    alone_learnt: Option<bool>,
     /// Inner products with the vectors of every task, where they are needed.
     products: Vec<f64>,
 }
@@ -112,9 +114,6 @@ impl RelationPerceptron {
             Weights::Moved(moved) if self.is_shaded() => {
                 moved.products(x, &mut look.products);
                 look.moved = look.products.get(task.index()).copied().unwrap_or(0.0);
-                // The one alone has learnt the same.
-                look.alone = look.moved;
-                return;
             }
             Weights::Moved(moved) => look.moved = moved.margin(task.index(), x),
             Weights::ScaleFree(weights) => {
@@ -122,7 +121,14 @@ impl RelationPerceptron {
                 look.moved = weights.margin(task.index(), &look.products);
             }
         }
-        look.alone = self.companion.as_ref().map_or(0.0, |companion| companion.margin(task, x));
+    }
+
+    /// The margin of the one alone, for an example whose other margin is known.
+    fn look_aside(&self, task: TaskId, x: SparseView<'_>, look: &mut Look) {
+        if let Some(companion) = &self.companion {
+            // In the shade it has learnt the same.
+            look.alone = if self.is_shaded() { look.moved } else { companion.margin(task, x) };
+        }
     }
 
     /// The margin of an example that was looked at.
@@ -181,7 +187,7 @@ impl RelationPerceptron {
             }
         }
         if let Some(companion) = &mut self.companion {
-            updated |= companion.learn(example, look.alone);
+            updated |= look.alone_learnt.take().unwrap_or_else(|| companion.update(example, look.alone));
             updated |= companion.judge(example.label, look.alone, look.moved, margin);
         }
         updated
@@ -193,6 +199,15 @@ impl RelationPerceptron {
         self.look(example.task, example.features, &mut look);
         if let Some(margin) = margin.filter(|_| self.companion.is_none()) {
             look.moved = margin;
+        }
+        let shaded = self.is_shaded();
+        match &mut self.companion {
+            // One walk for margin and update: what the other learns makes no difference to it.
+            Some(companion) if !shaded => {
+                let (alone, learnt) = companion.learn(example);
+                (look.alone, look.alone_learnt) = (alone, Some(learnt));
+            }
+            _ => look.alone = look.moved,
         }
         let margin = margin.unwrap_or_else(|| self.margin_of(&look));
         self.seen += 1;
@@ -206,6 +221,7 @@ impl Predict for RelationPerceptron {
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         let mut look = Look::default();
         self.look(task, x, &mut look);
+        self.look_aside(task, x, &mut look);
         self.margin_of(&look)
     }
 }
@@ -230,6 +246,7 @@ impl LearnOne for RelationPerceptron {
         outcomes.clear();
         for (example, look) in round.examples().zip(&mut looks) {
             self.look(example.task, example.features, look);
+            self.look_aside(example.task, example.features, look);
             outcomes.push(Outcome { margin: self.margin_of(look), updated: false });
         }
         self.seen += 1;

@@ -23,7 +23,7 @@ use crate::error::{ConfigError, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::hedge::{Hedge, HedgeState};
 use crate::interaction::InteractionConfig;
-use crate::learner::{Inspect, LearnOne, Predict};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict};
 use crate::tasks::Tasks;
 
 /// Rounds on which exactly one was right, before the test may decide.
@@ -105,8 +105,14 @@ impl Companion {
         }
     }
 
-    /// The one alone learns; says whether it did.
-    pub(super) fn learn(&mut self, example: Example<'_>, alone: f64) -> bool {
+    /// The one alone learns; its margin before, and whether it changed.
+    pub(super) fn learn(&mut self, example: Example<'_>) -> (f64, bool) {
+        let Outcome { margin, updated } = self.alone.learn(example);
+        (self.start * margin, updated)
+    }
+
+    /// The one alone learns an example whose margin is known; says whether it changed.
+    pub(super) fn update(&mut self, example: Example<'_>, alone: f64) -> bool {
         self.alone.update(example, alone)
     }
 

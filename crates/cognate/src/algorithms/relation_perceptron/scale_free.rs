@@ -15,8 +15,8 @@
 //!     (o_j E\[i, j\] + o_i E\[j, i\]) / (n_i o_j^2 + n_j o_i^2), with variance q / (n_i o_j^2 + n_j o_i^2),
 //! q the mean of s^2. Estimates are shrunk towards their mean m by empirical Bayes, r_ij ~ N(m, t^2), m and t^2 found by
 //! weighted moments: what a pair has no evidence for, it takes from all pairs. Then clipped to \[-1, 1\], eigenvalues
-//! raised to at least 1/10, the diagonal brought back to 1: C. It is formed anew when mistakes have grown by a tenth
-//! (K/2, K^2/256 and 8 at least), so its O(K^3) are O(K^2) a mistake or less.
+//! raised to at least 1/10, the diagonal brought back to 1: C. It is formed anew when mistakes have grown by an
+//! eighth (K, K^2/256 and 8 at least), so its O(K^3) are O(K^2) a mistake or less.
 //!
 //! Predict: the mean of four readings of the same weights, z = V'x: no sharing, C, and R with 1 on the diagonal and
 //! 0.1, or 0.5, everywhere else (`coupled` with b = K/9 and b = K); each by how much it is trusted (hedge.rs). The
@@ -34,6 +34,7 @@ use crate::error::StateError;
 use crate::example::{Example, SparseView, is_mistake};
 use crate::hedge::{Hedge, HedgeState, mix};
 use crate::kernel::square;
+use crate::linalg::wide::wide;
 use crate::linalg::{Symmetric, TaskRows, TaskRowsState, check_finite, dot};
 
 /// No sharing, the learned correlation, and two uniform ones.
@@ -173,19 +174,21 @@ impl ScaleFree {
         evidence.edges.resize(products.len().max(evidence.edges.len()), 0.0);
         evidence.squares.resize(products.len().max(evidence.squares.len()), 0.0);
         let inverse = if length > 0.0 { 1.0 / length } else { 0.0 };
-        let sums = evidence.edges.iter_mut().zip(&mut evidence.squares);
-        for ((edge, total), (product, lengths)) in sums.zip(products.iter().zip(&self.inverses)) {
-            let cosine = (product * lengths * inverse).clamp(-1.0, 1.0);
-            *edge += label * cosine;
-            *total += cosine * cosine;
-        }
+        wide(|| {
+            let sums = evidence.edges.iter_mut().zip(&mut evidence.squares);
+            for ((edge, total), (product, lengths)) in sums.zip(products.iter().zip(&self.inverses)) {
+                let cosine = (product * lengths * inverse).clamp(-1.0, 1.0);
+                *edge += label * cosine;
+                *total += cosine * cosine;
+            }
+        });
     }
 
     /// Forms C from the evidence.
     fn estimate(&mut self) {
         let tasks = self.evidence.len();
         let k = tasks as u64;
-        self.due = self.mistakes + (self.mistakes / 10).max(k / 2).max(k * k / 256).max(8);
+        self.due = self.mistakes + (self.mistakes / 8).max(k).max(k * k / 256).max(8);
         let own: Vec<f64> = (0..tasks).map(|task| self.own_edge(task)).collect();
         let estimates: Vec<Option<Estimate>> = (0..tasks)
             .flat_map(|i| (0..i).map(move |j| (i, j)))
