@@ -83,6 +83,38 @@ pub struct Support {
     pub coefficient: f64,
 }
 
+/// A part of a task's weights, in learners whose weights are a sum of parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// What all tasks have in common.
+    Shared,
+    /// What sets the task apart.
+    Individual,
+    /// What makes it an outlier: zero as long as it is none.
+    Outlier,
+}
+
+/// How long the parts are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parts {
+    /// Norm of the part that all tasks share.
+    pub shared: f64,
+    /// Of each task, in the order of their numbers.
+    pub tasks: Vec<TaskParts>,
+}
+
+/// How long the parts of one task are.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct TaskParts {
+    /// Norm of the individual part.
+    pub individual: f64,
+    /// Norm of the outlier part.
+    pub outlier: f64,
+    /// Whether the outlier part is not zero.
+    pub outlier_active: bool,
+}
+
 /// Tells what a learner holds.
 pub trait Inspect {
     /// K: the tasks declared or met so far.
@@ -101,6 +133,17 @@ pub trait Inspect {
 
     /// Each strength of sharing b that is tried, and how much it is trusted, adding up to 1; none where b is given.
     fn strengths(&self) -> Option<Vec<(f64, f64)>> {
+        None
+    }
+
+    /// Norms of the parts that weights are made of, where a learner tells outliers from the rest.
+    fn parts(&self) -> Option<Parts> {
+        None
+    }
+
+    /// Non-zero weights of one part of a task's weights, by feature; none where the learner has no such part.
+    fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {
+        let _ = (part, task);
         None
     }
 

@@ -56,7 +56,7 @@ pub use algorithms::{Learner, LearnerConfig, REGISTRY};
 pub use config::RunConfig;
 pub use error::{ConfigError, SnapshotError};
 pub use example::{Example, SparseView, TaskId};
-pub use learner::{Inspect, LearnOne, Predict, Support};
+pub use learner::{Inspect, LearnOne, Part, Parts, Predict, Support, TaskParts};
 pub use metrics::Metrics;
 pub use model::Model;
 pub use nearest::nearest_names;

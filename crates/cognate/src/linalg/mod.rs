@@ -1,14 +1,15 @@
 //! Where weights and matrices are kept.
 //!
 //! `index_map` is the table under everything: small numbers to values, dense where it pays. `shared_own` keeps
-//! one shared vector and one a task, `side_by_side` the same for several learners at once; `task_rows` keeps a row of K weights a feature; `p_norm_rows` keeps both and the
-//! gradient of a squared p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products;
-//! `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate; `growing_factor` is the
+//! one shared vector and one a task, `side_by_side` several of both in rows; `norm` is the length of a vector that
+//! grows; `task_rows` keeps a row of K weights a feature; `p_norm_rows` keeps both and the gradient of a squared
+//! p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products; `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate; `growing_factor` is the
 //! factor of a matrix that grows.
 
 pub(crate) mod columns;
 pub(crate) mod growing_factor;
 pub(crate) mod index_map;
+pub(crate) mod norm;
 pub(crate) mod p_norm_rows;
 pub(crate) mod prefetch;
 pub(crate) mod shared_own;
@@ -20,6 +21,7 @@ pub(crate) mod total_tree;
 pub(crate) use columns::{Columns, ColumnsState};
 pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
+pub(crate) use norm::Norm;
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
 pub(crate) use shared_own::{SharedOwn, SharedOwnState};
 pub(crate) use side_by_side::SideBySide;
@@ -27,6 +29,9 @@ pub use symmetric::{Symmetric, SymmetricError};
 pub(crate) use task_rows::{TaskRows, TaskRowsState};
 
 use crate::error::StateError;
+
+/// Examples whose weights are on their way at a time.
+pub(crate) const AHEAD: usize = 4;
 
 /// Inner product in four sums, side by side.
 #[inline]
