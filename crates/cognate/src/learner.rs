@@ -95,18 +95,11 @@ pub enum Part {
     Outlier,
 }
 
-/// How long the parts are.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Parts {
-    /// Norm of the part that all tasks share.
-    pub shared: f64,
-    /// Of each task, in the order of their numbers.
-    pub tasks: Vec<TaskParts>,
-}
-
-/// How long the parts of one task are.
+/// How long the parts of a task's weights are.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct TaskParts {
+pub struct Parts {
+    /// Norm of the part that all tasks have in common.
+    pub shared: f64,
     /// Norm of the individual part.
     pub individual: f64,
     /// Norm of the outlier part.
@@ -136,8 +129,8 @@ pub trait Inspect {
         None
     }
 
-    /// Norms of the parts that weights are made of, where a learner tells outliers from the rest.
-    fn parts(&self) -> Option<Parts> {
+    /// Norms of the parts of every task's weights, where a learner tells outliers from the rest.
+    fn parts(&self) -> Option<Vec<Parts>> {
         None
     }
 

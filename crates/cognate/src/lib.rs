@@ -53,10 +53,11 @@ mod choice;
 mod nearest;
 
 pub use algorithms::{Learner, LearnerConfig, REGISTRY};
+pub use choice::Tunable;
 pub use config::RunConfig;
 pub use error::{ConfigError, SnapshotError};
 pub use example::{Example, SparseView, TaskId};
-pub use learner::{Inspect, LearnOne, Part, Parts, Predict, Support, TaskParts};
+pub use learner::{Inspect, LearnOne, Part, Parts, Predict, Support};
 pub use metrics::Metrics;
 pub use model::Model;
 pub use nearest::nearest_names;

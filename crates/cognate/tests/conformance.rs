@@ -73,6 +73,8 @@ conformance! {
         passive_aggressive_global = r#"{"passive-aggressive": {"scope": "global", "variant": "pa"}}"#,
         passive_aggressive_smooth = r#"{"passive-aggressive": {"variant": "pa2", "c": 0.1}}"#,
         rom_pgd = r#""rom-pgd""#,
+        rom_pgd_averse = r#"{"rom-pgd": {"alpha": 0.5, "beta": 1e9, "gamma": 0, "u-step": "mean"}}"#,
+        rom_pgd_fixed = r#"{"rom-pgd": {"eta": 0.1, "beta": 0.1}}"#,
         rom_pgd_mean = r#"{"rom-pgd": {"eta": 0.05, "u-step": "mean", "gamma": 0.5}}"#,
         rom_pgd_shrinking = r#"{"rom-pgd": {"eta": 1, "alpha": 20, "beta": 1e9, "gamma": 0.3}}"#,
         rom_rda = r#""rom-rda""#,

@@ -155,10 +155,10 @@ impl Comparison<'_> {
     fn norms(&self, shared: &[f64], individual: &[Vec<f64>], outlier: &[Vec<f64>]) {
         let norm = |weights: &[f64]| weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
         let parts = self.model.learner().as_inspect().parts().unwrap();
-        self.close("the norm of u", parts.shared, norm(shared));
         assert_eq!((individual.len(), outlier.len()), (self.vector.tasks, self.vector.tasks));
         for (row, (p, q)) in individual.iter().zip(outlier).enumerate() {
-            let found = parts.tasks[self.task(row).index()];
+            let found = parts[self.task(row).index()];
+            self.close("the norm of u", found.shared, norm(shared));
             self.close(&format!("the norm of p of task {row}"), found.individual, norm(p));
             self.close(&format!("the norm of q of task {row}"), found.outlier, norm(q));
             assert_eq!(found.outlier_active, norm(q) > 0.0, "{}", self.vector.name);

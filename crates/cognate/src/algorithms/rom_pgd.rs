@@ -23,26 +23,29 @@
 //! Reduces to: with large gamma there are no outlier parts; with large beta too, one model for all tasks; with large
 //! alpha, tasks on their own.
 
+mod auto;
+mod fixed;
+
+use auto::{Auto, AutoState};
+use fixed::{Fixed, FixedState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{About, Algorithm, Parameters, Protocol, check_not_negative, check_positive, restored_tasks};
+use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem, StateError};
-use crate::example::{Example, SparseView, TaskId, hinge};
-use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, TaskParts, in_task_order};
-use crate::linalg::norm::Squares;
-use crate::linalg::side_by_side::{Found, SideBySideState};
-use crate::linalg::{AHEAD, Norm, SideBySide};
+use crate::example::{Example, SparseView, TaskId};
+use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
 /// Parameters of `rom-pgd`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RomPgdConfig {
-    /// Length of a step, positive
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub eta: f64,
+    /// Length of a step, positive; or "auto": steps that follow from the data
+    #[schemars(schema_with = "Tunable::positive")]
+    pub eta: Tunable,
     /// Penalty on the shared part; a large one leaves every task on its own
     #[schemars(range(min = 0.0))]
     pub alpha: f64,
@@ -69,7 +72,7 @@ pub enum UStep {
 
 impl Default for RomPgdConfig {
     fn default() -> Self {
-        Self { eta: 0.1, alpha: 0.0, beta: 0.1, gamma: 3.0, u_step: UStep::default() }
+        Self { eta: Tunable::Auto, alpha: 0.0, beta: 0.0, gamma: 3.0, u_step: UStep::default() }
     }
 }
 
@@ -77,188 +80,34 @@ impl Parameters for RomPgdConfig {
     fn validate(&self) -> Vec<ConfigProblem> {
         let penalties = [("alpha", self.alpha), ("beta", self.beta), ("gamma", self.gamma)];
         let penalties = penalties.into_iter().filter_map(|(name, penalty)| check_not_negative(name, penalty));
-        check_positive("eta", self.eta).into_iter().chain(penalties).collect()
+        let eta = match self.eta {
+            Tunable::Fixed(eta) => check_positive("eta", eta),
+            Tunable::Auto => None,
+        };
+        eta.into_iter().chain(penalties).collect()
     }
 }
 
 /// Robust proximal gradient steps; see the head of its file.
 #[derive(Debug, Clone)]
 pub struct RomPgd {
-    tasks: usize,
-    weights: Weights,
-    steps: Steps,
-    /// Scratch, not state.
-    found: [Found; AHEAD],
+    machine: Machine,
 }
 
-/// A row holds p and q of a task, each to be multiplied by its factor, and the age of q.
-type Weights = SideBySide<1, 3>;
-const P: usize = 0;
-const Q: usize = 1;
-const AGE: usize = 2;
-
-/// What turns rows into weights, and losses into steps.
 #[derive(Debug, Clone)]
-struct Steps {
-    config: RomPgdConfig,
-    /// Factor of u.
-    shared: f64,
-    own: Vec<Own>,
-    /// Scratch, not state.
-    pairs: Vec<(u32, u32)>,
+enum Machine {
+    Fixed(Box<Fixed>),
+    Auto(Box<Auto>),
 }
 
-/// Factors of a task.
-#[derive(Debug, Clone, Copy)]
-struct Own {
-    individual: f64,
-    outlier: f64,
-    /// |q|.
-    norm: Norm,
-    /// How often q became 0, from 1: a row of another age has none.
-    age: f64,
-}
-
-impl Own {
-    const NEW: Self = Self { individual: 1.0, outlier: 1.0, norm: Norm::NEW, age: 1.0 };
-
-    /// p and q of a row.
-    #[inline]
-    fn parts(&self, row: &[f64; 3]) -> (f64, f64) {
-        (self.individual * row[P], if row[AGE] == self.age { self.outlier * row[Q] } else { 0.0 })
-    }
-}
-
-/// Inner products of an example with the three parts.
-#[derive(Debug, Clone, Copy, Default)]
-struct Dots {
-    shared: f64,
-    individual: f64,
-    outlier: f64,
-}
-
-impl Dots {
-    fn margin(self) -> f64 {
-        self.shared + self.individual + self.outlier
-    }
-}
-
-/// Factors below this are multiplied into their vectors; 2^-100, far from the smallest numbers.
-const LEAST_FACTOR: f64 = 1.0 / (1_u128 << 100) as f64;
-
-impl Steps {
-    fn own(&self, task: TaskId) -> Own {
-        self.own.get(task.index()).copied().unwrap_or(Own::NEW)
-    }
-
-    /// Inner products of an example whose rows have been found.
-    #[inline]
-    fn dots(&self, weights: &Weights, task: TaskId, x: SparseView<'_>, found: &Found) -> Dots {
-        let (own, mut dots) = (self.own(task), Dots::default());
-        weights.for_each(x, found, |u, row, value| {
-            // Weights before products: what a row holds can be far larger than the weight.
-            let (p, q) = own.parts(row);
-            dots.shared += self.shared * u[0] * value;
-            dots.individual += p * value;
-            dots.outlier += q * value;
-        });
-        dots
-    }
-
-    /// The gradient step of an example with a loss, on all three parts, and the shrinking of p and q; right after the
-    /// dots of the same example.
-    fn step(
-        &mut self,
-        weights: &mut Weights,
-        example: Example<'_>,
-        eta_shared: f64,
-        dots: Dots,
-        found: &mut Found,
-    ) {
-        let Example { task, features, label } = example;
-        let RomPgdConfig { eta, beta, gamma, .. } = self.config;
-        if self.own.len() <= task.index() {
-            self.own.resize(task.index() + 1, Own::NEW);
+/// Asks whichever machine there is.
+macro_rules! machine {
+    ($machine:expr, $inner:ident => $ask:expr) => {
+        match $machine {
+            Machine::Fixed($inner) => $ask,
+            Machine::Auto($inner) => $ask,
         }
-        let own = &mut self.own[task.index()];
-        // (8) and (10): what becomes of q is known from its norm.
-        let squared = own.norm.squared_after(eta * label, dots.outlier, features.norm_squared());
-        let norm = squared.sqrt();
-        let kept = if norm > 0.0 { (1.0 - eta * gamma / norm).max(0.0) } else { 0.0 };
-        if kept == 0.0 {
-            own.age += 1.0;
-            (own.outlier, own.norm) = (1.0, Norm::NEW);
-        }
-        let step = eta * label;
-        let (shared, individual) = (eta_shared * label / self.shared, step / own.individual);
-        let (outlier, age) = (step / own.outlier, own.age);
-        weights.change(task, features, found, |u, row, value| {
-            u[0] += shared * value;
-            row[P] += individual * value;
-            if kept > 0.0 {
-                row[Q] = if row[AGE] == age { row[Q] } else { 0.0 } + outlier * value;
-                row[AGE] = age;
-            }
-        });
-        own.individual /= 1.0 + beta * eta; // (7)
-        if kept > 0.0 {
-            own.outlier *= kept;
-            if own.norm.follow(kept * kept * squared, features.len()) {
-                let own = *own;
-                let squares = weights.sum_squares(task, &mut self.pairs, |row| own.parts(row).1);
-                self.own[task.index()].norm.count(squares);
-            }
-        }
-        self.fold(weights, task);
-    }
-
-    /// Multiplies factors that got too small into the task's rows.
-    fn fold(&mut self, weights: &mut Weights, task: TaskId) {
-        let own = &mut self.own[task.index()];
-        if own.individual.min(own.outlier) < LEAST_FACTOR {
-            let old = *own;
-            weights.change_rows(task, |row| {
-                (row[P], row[Q]) = old.parts(row);
-                row[AGE] = old.age;
-            });
-            (own.individual, own.outlier) = (1.0, 1.0);
-        }
-    }
-
-    /// (6) without its gradients: u shrinks once a round.
-    fn shrink(&mut self, weights: &mut Weights, tasks: usize) {
-        self.shared /= 1.0 + self.config.alpha * self.eta_shared(tasks);
-        if self.shared < LEAST_FACTOR {
-            let factor = std::mem::replace(&mut self.shared, 1.0);
-            weights.change_shared(|u| u[0] *= factor);
-        }
-    }
-
-    /// The step of u among K tasks.
-    fn eta_shared(&self, tasks: usize) -> f64 {
-        match self.config.u_step {
-            UStep::Sum => self.config.eta,
-            UStep::Mean => self.config.eta / tasks.max(1) as f64,
-        }
-    }
-
-    /// A round of one example whose rows have been found.
-    fn learn(
-        &mut self,
-        weights: &mut Weights,
-        tasks: usize,
-        example: Example<'_>,
-        found: &mut Found,
-    ) -> Outcome {
-        let dots = self.dots(weights, example.task, example.features, found);
-        let margin = dots.margin();
-        let updated = hinge(example.label, margin) > 0.0;
-        if updated {
-            self.step(weights, example, self.eta_shared(tasks), dots, found);
-        }
-        self.shrink(weights, tasks);
-        Outcome { margin, updated }
-    }
+    };
 }
 
 impl RomPgd {
@@ -272,126 +121,66 @@ impl RomPgd {
         memory: "touched weights",
         most_tasks: None,
     };
-
-    /// The step of an example that has a loss.
-    fn step(&mut self, example: Example<'_>) {
-        let Self { tasks, weights, steps, found } = self;
-        let found = &mut found[0];
-        weights.find(example.task, example.features, found);
-        let dots = steps.dots(weights, example.task, example.features, found);
-        steps.step(weights, example, steps.eta_shared(*tasks), dots, found);
-    }
 }
 
 impl Predict for RomPgd {
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
-        let mut found = Found::default();
-        self.weights.find(task, x, &mut found);
-        self.steps.dots(&self.weights, task, x, &found).margin()
+        machine!(&self.machine, inner => inner.margin(task, x))
     }
 }
 
 impl LearnOne for RomPgd {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        self.tasks = self.tasks.max(example.task.index() + 1);
-        let updated = hinge(example.label, margin) > 0.0;
-        if updated {
-            self.step(example);
-        }
-        self.steps.shrink(&mut self.weights, self.tasks);
-        updated
+        machine!(&mut self.machine, inner => inner.update(example, margin))
     }
 
-    /// As margin then update, looking each feature up once.
     fn learn(&mut self, example: Example<'_>) -> Outcome {
-        self.tasks = self.tasks.max(example.task.index() + 1);
-        let found = &mut self.found[0];
-        self.weights.find(example.task, example.features, found);
-        self.steps.learn(&mut self.weights, self.tasks, example, found)
+        machine!(&mut self.machine, inner => inner.learn(example))
     }
 
     fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
-        outcomes.clear();
-        let Self { tasks, weights, steps, found } = self;
-        weights.learn_ahead(batch, found, |weights, example, found| {
-            *tasks = (*tasks).max(example.task.index() + 1);
-            outcomes.push(steps.learn(weights, *tasks, example, found));
-        });
+        machine!(&mut self.machine, inner => inner.learn_batch(batch, outcomes));
     }
 
-    /// All margins first; u moves by the sum of the gradients and shrinks once.
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
-        outcomes.clear();
-        outcomes.extend(round.examples().map(|example| {
-            let margin = self.margin(example.task, example.features);
-            Outcome { margin, updated: hinge(example.label, margin) > 0.0 }
-        }));
-        let met = round.examples().map(|example| example.task.index() + 1).max().unwrap_or(0);
-        self.tasks = self.tasks.max(met);
-        for at in in_task_order(round) {
-            if outcomes[at].updated {
-                self.step(round.example(at));
-            }
-        }
-        self.steps.shrink(&mut self.weights, self.tasks);
+        machine!(&mut self.machine, inner => inner.learn_round(round, outcomes));
     }
 }
 
 impl Inspect for RomPgd {
     fn tasks(&self) -> usize {
-        self.tasks
+        machine!(&self.machine, inner => inner.tasks())
     }
 
-    /// By how much of an example with a loss the weights move, before they shrink.
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
-        let shared = self.steps.eta_shared(self.tasks);
-        let outlier = if self.steps.own(to).norm.get() > 0.0 { 1.0 } else { 0.0 };
-        if to == from { shared + (1.0 + outlier) * self.steps.config.eta } else { shared }
+        machine!(&self.machine, inner => inner.relation(to, from))
     }
 
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
-        let own = self.steps.own(task);
-        self.weights.weights(task, |u, row| {
-            let (p, q) = own.parts(row);
-            self.steps.shared * u[0] + p + q
-        })
+        machine!(&self.machine, inner => inner.weights(task))
     }
 
-    fn parts(&self) -> Option<Parts> {
-        let mut pairs = Vec::new();
-        let tasks = (0..self.tasks as u32).map(|task| {
-            let own = self.steps.own(TaskId(task));
-            let individual = self.weights.sum_squares(TaskId(task), &mut pairs, |row| own.parts(row).0);
-            let outlier = own.norm.get();
-            TaskParts { individual: individual.norm(), outlier, outlier_active: outlier > 0.0 }
-        });
-        let tasks = tasks.collect();
-        let shared = self.part(Part::Shared, TaskId(0)).unwrap_or_default();
-        let shared = Squares::of(shared.into_iter().map(|pair| pair.1)).norm();
-        Some(Parts { shared, tasks })
+    fn parts(&self) -> Option<Vec<Parts>> {
+        machine!(&self.machine, inner => inner.parts())
     }
 
     fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {
-        let own = self.steps.own(task);
-        Some(self.weights.weights(task, |u, row| match part {
-            Part::Shared => self.steps.shared * u[0],
-            Part::Individual => own.parts(row).0,
-            Part::Outlier => own.parts(row).1,
-        }))
+        machine!(&self.machine, inner => inner.part(part, task))
     }
 
     fn heap_bytes(&self) -> usize {
-        self.weights.heap_bytes() + self.steps.own.capacity() * size_of::<Own>()
+        machine!(&self.machine, inner => inner.heap_bytes())
     }
 }
 
-/// Saved form of [`RomPgd`]: of each row p and q before their factors, of each task its factors.
+/// Saved form of [`RomPgd`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RomPgdState {
     tasks: u64,
-    weights: SideBySideState,
-    shared: f64,
-    own: Vec<(f64, f64, Norm)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fixed: Option<FixedState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    auto: Option<AutoState>,
 }
 
 impl Algorithm for RomPgd {
@@ -399,42 +188,31 @@ impl Algorithm for RomPgd {
     type State = RomPgdState;
 
     fn build(config: &RomPgdConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            tasks: tasks.count(),
-            weights: Weights::new(),
-            steps: Steps { config: config.clone(), shared: 1.0, own: Vec::new(), pairs: Vec::new() },
-            found: Default::default(),
-        })
+        let machine = match config.eta {
+            Tunable::Fixed(eta) => Machine::Fixed(Box::new(Fixed::new(*config, eta, tasks.count()))),
+            Tunable::Auto => Machine::Auto(Box::new(Auto::new(*config, tasks.count()))),
+        };
+        Ok(Self { machine })
     }
 
     fn state(&self) -> RomPgdState {
-        let row = |task: TaskId, row: &[f64; 3]| {
-            let live = row[AGE] == self.steps.own(task).age;
-            [row[P], if live { row[Q] } else { 0.0 }]
-        };
-        RomPgdState {
-            tasks: self.tasks as u64,
-            weights: self.weights.state(row),
-            shared: self.steps.shared,
-            own: self.steps.own.iter().map(|own| (own.individual, own.outlier, own.norm)).collect(),
+        let nothing = RomPgdState { tasks: self.tasks() as u64, fixed: None, auto: None };
+        match &self.machine {
+            Machine::Fixed(fixed) => RomPgdState { fixed: Some(fixed.state()), ..nothing },
+            Machine::Auto(auto) => RomPgdState { auto: Some(auto.state()), ..nothing },
         }
     }
 
     fn restore(&mut self, state: RomPgdState) -> Result<(), StateError> {
-        let tasks = restored_tasks(state.tasks, self.tasks)?;
-        let factor = |factor: f64| (LEAST_FACTOR..=1.0).contains(&factor);
-        let own = |(individual, outlier, norm): (f64, f64, Norm)| {
-            if !(factor(individual) && factor(outlier)) {
-                return Err(StateError::new("a factor is out of range"));
+        let tasks = restored_tasks(state.tasks, self.tasks())?;
+        match (&mut self.machine, state) {
+            (Machine::Fixed(fixed), RomPgdState { fixed: Some(saved), auto: None, .. }) => {
+                fixed.restore(tasks, saved)
             }
-            Ok(Own { individual, outlier, norm: norm.check()?, ..Own::NEW })
-        };
-        if state.own.len() > tasks || !factor(state.shared) {
-            return Err(StateError::new("a factor is out of range"));
+            (Machine::Auto(auto), RomPgdState { fixed: None, auto: Some(saved), .. }) => {
+                auto.restore(tasks, saved)
+            }
+            _ => Err(StateError::new("the weights are not of the kind that eta asks for")),
         }
-        self.weights = Weights::restore(tasks, state.weights, |[p, q]| [p, q, Own::NEW.age])?;
-        self.steps.own = state.own.into_iter().map(own).collect::<Result<_, _>>()?;
-        (self.steps.shared, self.tasks) = (state.shared, tasks);
-        Ok(())
     }
 }

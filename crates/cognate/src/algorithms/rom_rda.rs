@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 use super::{About, Algorithm, Parameters, Protocol, check_not_negative, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
-use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, TaskParts, in_task_order};
+use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
+use crate::linalg::norm::NormsState;
 use crate::linalg::shared_own::{self, Dots, Located};
 use crate::linalg::{AHEAD, Norm, SharedOwn, SharedOwnState};
 use crate::stream::Batch;
@@ -250,18 +251,19 @@ impl Inspect for RomRda {
         self.weights.weights(task, Dots { shared, own: individual + outlier })
     }
 
-    fn parts(&self) -> Option<Parts> {
-        let tasks = (0..self.tasks as u32).map(|task| {
+    fn parts(&self) -> Option<Vec<Parts>> {
+        let shared = self.weights.shared_squares().norm();
+        let parts = |task: u32| {
             let factors = self.averages.factors(TaskId(task));
             let norm = self.averages.norms.get(task as usize).map_or(0.0, |norm| norm.get());
-            TaskParts {
+            Parts {
+                shared: factors.shared * shared,
                 individual: factors.individual * norm,
                 outlier: factors.outlier * norm,
                 outlier_active: factors.outlier * norm > 0.0,
             }
-        });
-        let shared = self.averages.factors(TaskId(0)).shared * self.weights.shared_squares().norm();
-        Some(Parts { shared, tasks: tasks.collect() })
+        };
+        Some((0..self.tasks as u32).map(parts).collect())
     }
 
     fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {
@@ -285,7 +287,7 @@ pub(crate) struct RomRdaState {
     tasks: u64,
     rounds: u64,
     weights: SharedOwnState,
-    norms: Vec<Norm>,
+    norms: NormsState,
 }
 
 impl Algorithm for RomRda {
@@ -307,17 +309,18 @@ impl Algorithm for RomRda {
             tasks: self.tasks as u64,
             rounds: self.averages.rounds,
             weights: self.weights.state(),
-            norms: self.averages.norms.clone(),
+            norms: NormsState::of(self.averages.norms.iter().copied()),
         }
     }
 
     fn restore(&mut self, state: RomRdaState) -> Result<(), StateError> {
         let tasks = restored_tasks(state.tasks, self.tasks)?;
-        if state.norms.len() > tasks {
+        let norms = state.norms.restore()?;
+        if norms.len() > tasks {
             return Err(StateError::new("more norms than tasks"));
         }
         self.weights = SharedOwn::restore(BOTH, tasks, state.weights)?;
-        self.averages.norms = state.norms.into_iter().map(Norm::check).collect::<Result<_, _>>()?;
+        self.averages.norms = norms;
         (self.averages.rounds, self.tasks) = (state.rounds, tasks);
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::block::Block;
 use crate::error::StateError;
 
 /// Weights touched before the first count.
@@ -16,8 +17,7 @@ const FIRST: u64 = 4096;
 const PER_WEIGHT: u64 = 16;
 
 /// A squared norm.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Norm {
     squared: f64,
     /// Weights that may be touched before the norm is counted anew.
@@ -70,13 +70,30 @@ impl Norm {
         self.squared = squares.sum;
         self.left = FIRST.max(PER_WEIGHT * squares.count);
     }
+}
 
-    /// Refuses what no vector has.
-    pub(crate) fn check(self) -> Result<Self, StateError> {
-        if self.squared.is_finite() && self.squared >= 0.0 && self.left > 0 {
-            Ok(self)
-        } else {
-            Err(StateError::new("a norm is negative or not finite"))
+/// Saved form of some norms.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct NormsState {
+    squared: Block<f64>,
+    left: Block<u64>,
+}
+
+impl NormsState {
+    pub(crate) fn of(norms: impl Iterator<Item = Norm> + Clone) -> Self {
+        Self {
+            squared: Block(norms.clone().map(|norm| norm.squared).collect()),
+            left: Block(norms.map(|norm| norm.left).collect()),
         }
+    }
+
+    /// The norms, none of which is what no vector has.
+    pub(crate) fn restore(self) -> Result<Vec<Norm>, StateError> {
+        let Self { squared: Block(squared), left: Block(left) } = self;
+        let good = |squared: &f64| squared.is_finite() && *squared >= 0.0;
+        if squared.len() != left.len() || !squared.iter().all(good) || left.contains(&0) {
+            return Err(StateError::new("a norm is negative, not finite or out of date"));
+        }
+        Ok(squared.into_iter().zip(left).map(|(squared, left)| Norm { squared, left }).collect())
     }
 }

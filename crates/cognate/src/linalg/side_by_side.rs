@@ -186,6 +186,11 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         self.shared[1..].iter_mut().for_each(change);
     }
 
+    /// The squares of one of the shared vectors.
+    pub(crate) fn shared_squares(&self, at: usize) -> Squares {
+        Squares::of(self.shared.iter().map(|row| row[at]))
+    }
+
     /// Changes every row of a task; their order depends on the history of the table.
     pub(crate) fn change_rows(&mut self, task: TaskId, mut change: impl FnMut(&mut [f64; O])) {
         for (_, row) in self.own.get(task.index()).into_iter().flat_map(IndexMap::iter) {
