@@ -1,5 +1,6 @@
 //! The registry: every learner once. Program, docs, schema, conformance tests and benches follow from it.
 
+mod collaborative;
 mod kernel_perceptron;
 mod p_norm_perceptron;
 mod passive_aggressive;
@@ -13,6 +14,7 @@ mod shared_loss_perceptron;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use collaborative::{Collaborative, CollaborativeConfig};
 pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
 pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};
 pub use passive_aggressive::{PassiveAggressive, PassiveAggressiveConfig, Scope, Variant};
@@ -210,6 +212,7 @@ registry! {
     SchattenPerceptron(SchattenPerceptronConfig, SchattenPerceptron) = "schatten-perceptron",
     SharedLossPerceptron(SharedLossPerceptronConfig, SharedLossPerceptron) = "shared-loss-perceptron",
     PassiveAggressive(PassiveAggressiveConfig, PassiveAggressive) = "passive-aggressive",
+    Collaborative(CollaborativeConfig, Collaborative) = "collaborative",
     RomPgd(RomPgdConfig, RomPgd) = "rom-pgd",
     RomRda(RomRdaConfig, RomRda) = "rom-rda",
 }

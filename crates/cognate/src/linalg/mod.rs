@@ -2,13 +2,14 @@
 //!
 //! `index_map` is the table under everything: small numbers to values, dense where it pays. `shared_own` keeps
 //! one shared vector and one a task, `side_by_side` several of both in rows; `norm` is the length of a vector that
-//! grows; `task_rows` keeps a row of K weights a feature; `p_norm_rows` keeps both and the gradient of a squared
+//! grows; `lagged` is what tasks hold of a vector that all move; `task_rows` keeps a row of K weights a feature; `p_norm_rows` keeps both and the gradient of a squared
 //! p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products; `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate; `growing_factor` is the
 //! factor of a matrix that grows.
 
 pub(crate) mod columns;
 pub(crate) mod growing_factor;
 pub(crate) mod index_map;
+pub(crate) mod lagged;
 pub(crate) mod norm;
 pub(crate) mod p_norm_rows;
 pub(crate) mod prefetch;

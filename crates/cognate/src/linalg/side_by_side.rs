@@ -141,6 +141,14 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found: &mut Found,
         mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
     ) {
+        self.make_rows(task, x, found);
+        for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
+            change(&mut self.shared[*slot as usize], &mut self.rows[*row as usize], *value);
+        }
+    }
+
+    /// Makes slots and rows for the features of an example that have none.
+    pub(crate) fn make_rows(&mut self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
         for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
             if *slot == NOWHERE {
                 *slot = self.features.len() as u32;
@@ -150,9 +158,39 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         }
         grow(&mut self.shared, self.features.len());
         self.add_rows(task, found);
-        for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            change(&mut self.shared[*slot as usize], &mut self.rows[*row as usize], *value);
+    }
+
+    /// What is held for the features of an example, one by one: the slot, what is shared, the task's own.
+    pub(crate) fn held<'a>(
+        &'a self,
+        found: &'a Found,
+    ) -> impl Iterator<Item = (u32, &'a [f64; S], &'a [f64; O])> {
+        let rows = found.slots.iter().zip(&found.rows);
+        rows.map(|(slot, row)| (*slot, &self.shared[*slot as usize], &self.rows[*row as usize]))
+    }
+
+    /// The number of slots; 0 is that of features never touched.
+    pub(crate) fn slots(&self) -> usize {
+        self.features.len()
+    }
+
+    /// The rows of a task; their order depends on the history of the table.
+    pub(crate) fn rows_of(&self, task: TaskId) -> impl Iterator<Item = &[f64; O]> {
+        let rows = self.own.get(task.index()).into_iter().flat_map(IndexMap::iter);
+        rows.map(|(_, row)| &self.rows[row as usize])
+    }
+
+    /// A task's row for a slot, made if there is none.
+    pub(crate) fn row(&mut self, task: TaskId, slot: u32) -> &mut [f64; O] {
+        if self.own.len() <= task.index() {
+            self.own.resize_with(task.index() + 1, IndexMap::default);
         }
+        let row = self.own[task.index()].entry(slot);
+        if *row == NOWHERE {
+            *row = self.rows.len() as u32;
+            grow(&mut self.rows, *row as usize + 1);
+        }
+        &mut self.rows[*row as usize]
     }
 
     /// Learns a batch in order, finding the rows of some examples ahead so that they are in cache when needed.
@@ -238,11 +276,20 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         task: TaskId,
         weight: impl Fn(&[f64; S], &[f64; O]) -> f64,
     ) -> Vec<(u32, f64)> {
+        self.weights_by_slot(task, |_, shared, own| weight(shared, own))
+    }
+
+    /// The same of weights that depend on the slot too.
+    pub(crate) fn weights_by_slot(
+        &self,
+        task: TaskId,
+        weight: impl Fn(u32, &[f64; S], &[f64; O]) -> f64,
+    ) -> Vec<(u32, f64)> {
         let own = self.own.get(task.index());
         let mut weights: Vec<(u32, f64)> = Vec::new();
         for slot in 1..self.features.len() {
             let row = &self.rows[own.map_or(NOWHERE, |own| own.get(slot as u32)) as usize];
-            let weight = weight(&self.shared[slot], row);
+            let weight = weight(slot as u32, &self.shared[slot], row);
             if weight != 0.0 {
                 weights.push((self.features[slot], weight));
             }
