@@ -74,7 +74,7 @@ conformance! {
         passive_aggressive_smooth = r#"{"passive-aggressive": {"variant": "pa2", "c": 0.1}}"#,
         collaborative = r#""collaborative""#,
         collaborative_apart = r#"{"collaborative": {"own": 2, "global": 0, "c": 0.1}}"#,
-        collaborative_slow = r#"{"collaborative": {"own": 3, "global": 1, "c": 0.5, "c-global": 0.1}}"#,
+        collaborative_slow = r#"{"collaborative": {"own": 2, "global": 1, "c": 0.5, "c-global": 0.1}}"#,
         collaborative_leveraged = r#"{"collaborative": {"own": 0, "global": 1}}"#,
         rom_pgd = r#""rom-pgd""#,
         rom_pgd_averse = r#"{"rom-pgd": {"alpha": 0.5, "beta": 1e9, "gamma": 0, "u-step": "mean"}}"#,

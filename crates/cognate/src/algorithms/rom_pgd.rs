@@ -72,7 +72,7 @@ pub enum UStep {
 
 impl Default for RomPgdConfig {
     fn default() -> Self {
-        Self { eta: Tunable::Auto, alpha: 0.0, beta: 0.0, gamma: 3.0, u_step: UStep::default() }
+        Self { eta: Tunable::Auto, alpha: 0.0, beta: 0.0, gamma: 0.4, u_step: UStep::default() }
     }
 }
 

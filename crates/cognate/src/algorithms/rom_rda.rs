@@ -55,7 +55,7 @@ const LEAST_KAPPA: f64 = 1e-6;
 
 impl Default for RomRdaConfig {
     fn default() -> Self {
-        Self { kappa: 10.0, alpha: 0.0, beta: 0.1, gamma: 0.2 }
+        Self { kappa: 1.0, alpha: 0.0, beta: 0.1, gamma: 0.2 }
     }
 }
 

@@ -102,7 +102,7 @@ impl Lagged {
         }
         rounds.count += 1;
         if self.horizon > 0 {
-            rounds.times.push(self.now);
+            push(&mut rounds.times, self.now, self.horizon + self.horizon / 2);
         }
     }
 
@@ -115,8 +115,9 @@ impl Lagged {
             self.values.resize_with(slot as usize + 1, Vec::new);
         }
         let values = &mut self.values[slot as usize];
-        values.push(Value { time: self.now, value });
-        values.len() > LEAST_VALUES.max(self.tasks.len())
+        let most = LEAST_VALUES.max(self.tasks.len());
+        push(values, Value { time: self.now, value }, most + 1);
+        values.len() > most
     }
 
     /// All tasks have caught up with a feature.
@@ -194,6 +195,14 @@ impl Lagged {
         }
         if pieces.at == times.0.len() { Ok(lagged) } else { Err(wrong()) }
     }
+}
+
+/// Adds to a list that will not become longer than this, without more room than that.
+fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len().max(4).min(most.saturating_sub(list.len())).max(1));
+    }
+    list.push(item);
 }
 
 /// Numbers handed out piece by piece.

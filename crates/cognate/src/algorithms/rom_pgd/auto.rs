@@ -18,9 +18,8 @@
 //! beta for v_i; so a large alpha leaves every task on its own, a large beta leaves u.
 //!
 //! Predict: ((t_1 + t_2) u + t_2 p_i + t_3 v_i)'x.
-//! Outlier: task i is one when v_i has been right and the better trusted of u and u + p_i wrong on more rounds than the
-//! other way round, by more than gamma standard deviations: a - b > gamma sqrt(a + b). Then t_3 v_i is the outlier part
-//! q_i; else it counts as individual, and q_i is 0.
+//! Outlier: task i is one when u falls short on it, e - e_i > gamma e: with gamma = 0.4, when the edge of u on the task
+//! is less than three fifths of that on all. Then t_3 v_i is the outlier part q_i; else it counts as individual, and q_i is 0.
 //!
 //! State: u; p_i and v_i of each task; what was counted. Cost: O(s) a round, three numbers a feature.
 //! `cargo xtask robust` measures it.
@@ -72,12 +71,10 @@ struct Counts {
     disagreements: u64,
     /// Rounds on which u was right, and on which it was wrong.
     shared: [u64; 2],
-    /// Rounds on which v alone was right, against the better of u and u + p; and on which it alone was wrong.
-    own: [u64; 2],
 }
 
 /// Numbers in [`Counts`].
-const COUNTED: usize = 8;
+const COUNTED: usize = 6;
 
 /// The geometric mean of some lengths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -104,29 +101,21 @@ impl Counts {
         (GIVEN + right - wrong) / (GIVEN + right + wrong)
     }
 
-    fn is_outlier(&self, gamma: f64) -> bool {
-        let [right, wrong] = self.own.map(|count| count as f64);
-        right - wrong > gamma * (right + wrong).sqrt()
-    }
-
-    fn count(&mut self, wrong: [bool; 3], shared_wrong: bool) {
+    fn count(&mut self, wrong: [bool; 3]) {
         if wrong != [wrong[0]; 3] {
             self.disagreements += 1;
             self.mistakes.iter_mut().zip(wrong).for_each(|(count, wrong)| *count += u64::from(wrong));
         }
         self.shared[usize::from(wrong[0])] += 1;
-        if shared_wrong != wrong[2] {
-            self.own[usize::from(wrong[2])] += 1;
-        }
     }
 
     fn to_numbers(self) -> [u64; COUNTED] {
-        let ([a, b, c], [d, e], [f, g]) = (self.mistakes, self.shared, self.own);
-        [a, b, c, self.disagreements, d, e, f, g]
+        let ([a, b, c], [right, wrong]) = (self.mistakes, self.shared);
+        [a, b, c, self.disagreements, right, wrong]
     }
 
-    fn from_numbers([a, b, c, disagreements, d, e, f, g]: [u64; COUNTED]) -> Self {
-        Self { mistakes: [a, b, c], disagreements, shared: [d, e], own: [f, g] }
+    fn from_numbers([a, b, c, disagreements, right, wrong]: [u64; COUNTED]) -> Self {
+        Self { mistakes: [a, b, c], disagreements, shared: [right, wrong] }
     }
 }
 
@@ -214,15 +203,20 @@ impl Judge {
         true
     }
 
+    /// Whether a task is an outlier.
+    fn is_outlier(&self, task: TaskId) -> bool {
+        let edge = self.all.edge().max(LEAST_EDGE);
+        edge - self.counts(task).edge() > self.config.gamma * edge
+    }
+
     /// Counts who was right, by the margins that the prediction was made from.
-    fn count(&mut self, example: Example<'_>, margins: Three, trust: Three) {
+    fn count(&mut self, example: Example<'_>, margins: Three) {
         let wrong = margins.map(|margin| is_mistake(example.label, margin));
-        let shared_wrong = if trust[0] > trust[1] { wrong[0] } else { wrong[1] };
         if self.each.len() <= example.task.index() {
             self.each.resize(example.task.index() + 1, Counts::default());
         }
-        self.each[example.task.index()].count(wrong, shared_wrong);
-        self.all.count(wrong, shared_wrong);
+        self.each[example.task.index()].count(wrong);
+        self.all.count(wrong);
     }
 
     /// A round of one example whose rows have been found.
@@ -236,7 +230,7 @@ impl Judge {
         let margins = margins(weights, example.features, found);
         let trust = self.trust(example.task);
         let updated = self.step(weights, tasks, example, margins, found);
-        self.count(example, margins, trust);
+        self.count(example, margins);
         Outcome { margin: mix(trust, margins), updated }
     }
 }
@@ -256,7 +250,7 @@ impl Auto {
     /// Factors of u, p and v that make the three parts of a task.
     fn factors(&self, task: TaskId, part: Part) -> Three {
         let [alike, different, alone] = self.judge.trust(task);
-        let outlier = self.judge.counts(task).is_outlier(self.judge.config.gamma);
+        let outlier = self.judge.is_outlier(task);
         match part {
             Part::Shared => [alike + different, 0.0, 0.0],
             Part::Individual => [0.0, different, if outlier { 0.0 } else { alone }],
@@ -308,9 +302,8 @@ impl LearnOne for Auto {
             let (example, found) = (round.example(at), &mut self.found[0]);
             self.weights.find(example.task, example.features, found);
             let now = margins(&self.weights, example.features, found);
-            let trust = self.judge.trust(example.task);
             outcomes[at].updated = self.judge.step(&mut self.weights, self.tasks, example, now, found);
-            self.judge.count(example, before[at], trust);
+            self.judge.count(example, before[at]);
         }
         self.margins = before;
     }
