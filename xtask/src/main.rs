@@ -10,7 +10,9 @@ mod ci;
 mod docs;
 mod fuzz;
 mod generated;
+mod robust;
 mod schema;
+mod sets;
 mod strengths;
 
 use std::process::ExitCode;
@@ -37,6 +39,8 @@ enum Command {
     Docs(generated::Options),
     /// Compare b = "auto" with fixed strengths of sharing on every data set
     Strengths(strengths::Options),
+    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
+    Robust(robust::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
 }
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Command::Schema(options) => schema::run(&options),
         Command::Docs(options) => docs::run(&options),
         Command::Strengths(options) => strengths::run(&options),
+        Command::Robust(options) => robust::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {

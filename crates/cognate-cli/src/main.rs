@@ -6,6 +6,7 @@ mod curves;
 mod interrupt;
 mod output;
 mod page;
+mod parts;
 mod peak_memory;
 mod plot;
 mod progressive;

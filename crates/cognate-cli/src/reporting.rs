@@ -44,6 +44,7 @@ pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64)
         curve: curves.stream(),
         tasks: tasks.collect(),
         relation,
+        parts: crate::parts::as_table(model, &sorted),
     }
 }
 

@@ -179,7 +179,7 @@ fn the_parts_add_up_to_the_weights() {
     for learner in [
         json!({"rom-pgd": {"eta": 0.1, "beta": 0.1, "gamma": 0.2}}),
         json!({"rom-pgd": {"gamma": 0}}),
-        json!({"rom-rda": {"gamma": 0.01}}),
+        json!({"rom-rda": {"kappa": 1, "gamma": 0.01}}),
     ] {
         let mut model = model(&learner, TASKS, false);
         harness::learn(&mut model, &text(&samples, task_name));
@@ -212,7 +212,7 @@ fn large_beta_and_gamma_leave_one_model() {
     let (many, one) =
         (margins(&steps(1e12, 1e12), TASKS, false, &samples), together(&steps(1e12, 1e12), &samples));
     assert_close(&many, &one, "steps");
-    let averages = json!({"rom-rda": {"alpha": 0.2, "beta": 1e12, "gamma": 1e12}});
+    let averages = json!({"rom-rda": {"kappa": 1, "alpha": 0.2, "beta": 1e12, "gamma": 1e12}});
     assert_close(&margins(&averages, TASKS, false, &samples), &together(&averages, &samples), "averages");
     // One model alone is the plain gradient method on u.
     let plain = Pgd::new(1, FEATURES, 0.1, 0.2, 1e12, 1e12, false);
@@ -235,7 +235,7 @@ fn a_large_alpha_leaves_tasks_on_their_own() {
     );
     // In dual averaging t goes on for everybody; all tasks in one round have the same t.
     let rounds = rounds(8);
-    let learner = json!({"rom-rda": {"alpha": 1e13, "gamma": 0.1}});
+    let learner = json!({"rom-rda": {"kappa": 1, "alpha": 1e13, "gamma": 0.1}});
     let apart = apart(&learner, &rounds);
     assert_close(&margins(&learner, TASKS, true, &rounds), &apart, "averages");
 }
@@ -254,7 +254,10 @@ fn one_task_is_one_learner() {
         ),
         // Only u is left, and every task, there being one, has its say.
         (json!({"rom-pgd": {"beta": 1e9}}), json!({"passive-aggressive": {"scope": "global"}})),
-        (json!({"collaborative": {"global": 0}}), json!({"passive-aggressive": {"scope": "individual"}})),
+        (
+            json!({"collaborative": {"own": 1, "global": 0}}),
+            json!({"passive-aggressive": {"scope": "individual"}}),
+        ),
     ] {
         let what = format!("{learner} against {same}");
         assert_close(&margins(&learner, 1, false, &samples), &margins(&same, 1, false, &samples), &what);
@@ -328,7 +331,7 @@ fn outliers_are_told(learner: &Value) {
 
 #[test]
 fn dual_averaging_marks_the_outlier_of_the_walk() {
-    outliers_are_told(&json!("rom-rda"));
+    outliers_are_told(&json!({"rom-rda": {"kappa": 1, "beta": 0.1, "gamma": 0.2}}));
 }
 
 #[test]
@@ -475,7 +478,7 @@ fn clip_shuts_out_a_task_with_huge_values() {
         json!({"perceptron": {"interaction": "pooled"}}),
         json!({"perceptron": {"interaction": {"coupled": {"b": 20}}}}),
         json!({"rom-pgd": {"eta": 0.1, "beta": 1, "gamma": 3}}),
-        json!({"rom-rda": {"kappa": 3, "beta": 1}}),
+        json!({"rom-rda": {"kappa": 1, "beta": 1, "gamma": 1}}),
     ] {
         let run = |stream: &Memory, clip: Option<f64>| run_over(&learner, stream, clip, &["bad"]);
         let (good, ruined, saved) = (run(&clean, None), run(&spoilt, None), run(&spoilt, Some(1.0)));

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{find_task, load_model};
 use crate::args::RelationsArgs;
 use crate::output::{self, say, shown_name, table};
+use crate::parts;
 use crate::relation::RelationTable;
 use crate::reporting::LARGEST_RELATION;
 
@@ -33,9 +34,10 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
             "tasks": relation.names,
             "R": relation.rows(),
             "correlation": correlation.rows(),
+            "parts": parts::as_json(&model, &tasks),
         }));
     }
-    output::print(&as_text(shown, title))
+    output::print(&(as_text(shown, title) + &parts::as_text(&model, &tasks)))
 }
 
 fn chosen(model: &Model, only: &[String]) -> anyhow::Result<Vec<TaskId>> {

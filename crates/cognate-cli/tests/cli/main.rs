@@ -15,6 +15,7 @@ mod outputs;
 mod predict;
 mod readme;
 mod resume;
+mod robust;
 mod signals;
 mod stream_flags;
 mod support;

@@ -14,7 +14,7 @@
 //!
 //! Cost: predict and update O(s) searches in what g has been since the task last looked, see `linalg/lagged.rs`.
 //! Memory: touched weights; of each feature the last values of g, at most K; of each task the times of its last
-//! 55 / ln(1 + e2/e1) rounds, about.
+//! 46 / ln(1 + e2/e1) rounds, or fewer.
 //!
 //! Bound: none of ours.
 //!
@@ -58,7 +58,7 @@ const LARGEST_RATIO: f64 = 1000.0;
 
 impl Default for CollaborativeConfig {
     fn default() -> Self {
-        Self { own: 1.0, global: 1.0, c: 1.0, c_global: 1.0 }
+        Self { own: 3.0, global: 1.0, c: 1.0, c_global: 1.0 }
     }
 }
 

@@ -3,6 +3,9 @@
 //! Paper: ROM17 section II-C, Algorithm 1.
 //! Protocol: all tasks in one round; on a one-task stream a round has one example.
 //!
+//! What follows is for an eta that is a number. With eta = "auto", the default, steps follow from the data and
+//! penalties are evidence, so that nothing need be tuned: see `rom_pgd/auto.rs`.
+//!
 //! State: u, and p_i, q_i of each task, every one of them as a factor times a vector; |q_i|.
 //!
 //! Predict: (u + p_i + q_i)'x.
@@ -16,12 +19,14 @@
 //! 70 / ln(1 + beta eta) updates of the task, or 70 / ln(1 + alpha eta) rounds for u.
 //! Memory: touched weights.
 //!
-//! Bound: Theorem 3, regret G_* sqrt(2 (|u|^2 + |P|^2 + |Q|^2) T) (tests/robust.rs).
+//! Bound: Theorem 3, regret G_* sqrt(2 (|u|^2 + |P|^2 + |Q|^2) T) (tests/regret.rs).
 //!
 //! Departures: (6) as printed steps by eta / m, with which Lemma 2 fails; that is u-step `mean`, and `sum` the default.
-//! p_i and q_i stay as they are where the loss is 0, as in Algorithm 1; Lemma 2 shrinks them.
+//! p_i and q_i stay as they are where the loss is 0, as in Algorithm 1; Lemma 2 shrinks them. From q_i = 0 a step
+//! leaves (8) at eta |x| and (10) takes eta gamma of it, so an example is an outlier part of its task, for a while, where
+//! |x| > gamma, and never else: to tell outliers, use eta = "auto" or `rom-rda`, whose averages do not have this.
 //! Reduces to: with large gamma there are no outlier parts; with large beta too, one model for all tasks; with large
-//! alpha, tasks on their own.
+//! alpha, tasks on their own. All three hold for "auto".
 
 mod auto;
 mod fixed;
@@ -49,7 +54,7 @@ pub struct RomPgdConfig {
     /// Penalty on the shared part; a large one leaves every task on its own
     #[schemars(range(min = 0.0))]
     pub alpha: f64,
-    /// Penalty on the individual parts
+    /// Penalty on what tasks have of their own; a large one leaves the shared part, with a large gamma if eta is given
     #[schemars(range(min = 0.0))]
     pub beta: f64,
     /// Penalty on the outlier parts: how much a task must differ to have one

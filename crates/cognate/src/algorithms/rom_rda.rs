@@ -13,7 +13,12 @@
 //!
 //! Cost: predict and update O(s). Memory: touched weights.
 //!
-//! Bound: Theorem 6, regret (kappa D^2 + G_*^2 / kappa) sqrt(T) (tests/robust.rs).
+//! Bound: Theorem 6, regret (kappa D^2 + G_*^2 / kappa) sqrt(T) (tests/regret.rs).
+//!
+//! Outliers: q_i is not 0 where the average gradient of task i is longer than gamma, which lies between 0 and |x|; with
+//! beta > 0 it stays that long for a task whose p_i would have to be longer than gamma / beta. On ROM17's walk, where |x|
+//! is about 10, kappa = 1, beta = 0.1, gamma = 0.2 mark the outlier alone (tests/robust.rs); they grow with |x|. The
+//! defaults are for learning, on examples of length 1: with beta = 0 averages fade, and so do outlier parts.
 //!
 //! Departures: none. Before (11) the paper's average lacks 1/t, and the gradient in (13) is of F_tau; see the errata.
 //! Reduces to: with large gamma there are no outlier parts; with large beta too, one model for all tasks; with large
@@ -54,8 +59,9 @@ pub struct RomRdaConfig {
 const LEAST_KAPPA: f64 = 1e-6;
 
 impl Default for RomRdaConfig {
+    /// For examples of length 1.
     fn default() -> Self {
-        Self { kappa: 1.0, alpha: 0.0, beta: 0.1, gamma: 0.2 }
+        Self { kappa: 0.05, alpha: 0.0, beta: 0.0, gamma: 0.1 }
     }
 }
 

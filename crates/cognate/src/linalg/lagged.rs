@@ -97,12 +97,12 @@ impl Lagged {
             self.tasks.resize_with(task + 1, Rounds::default);
         }
         let rounds = &mut self.tasks[task];
-        if self.horizon > 0 && rounds.times.len() >= self.horizon + self.horizon / 2 {
+        if self.horizon > 0 && rounds.times.len() >= self.horizon + self.horizon / 4 {
             rounds.times.drain(..rounds.times.len() - self.horizon);
         }
         rounds.count += 1;
         if self.horizon > 0 {
-            push(&mut rounds.times, self.now, self.horizon + self.horizon / 2);
+            push(&mut rounds.times, self.now, self.horizon + self.horizon / 4);
         }
     }
 
