@@ -69,7 +69,7 @@ fn time_of_learning(learner: &Value, others: u32) -> Duration {
     for feature in 0..others {
         let indices = [feature + 10];
         let features = SparseView::try_new(&indices, &[1.0]).unwrap();
-        let label = if feature % 2 == 0 { 1.0 } else { -1.0 };
+        let label = if feature.is_multiple_of(2) { 1.0 } else { -1.0 };
         learner.as_learn_one().learn(Example { task: TaskId(feature % 3), features, label });
     }
     let features = SparseView::try_new(&[1, 5, 8, 9], &[1.0, -0.5, 2.0, 0.25]).unwrap();
@@ -77,7 +77,7 @@ fn time_of_learning(learner: &Value, others: u32) -> Duration {
         let start = std::time::Instant::now();
         for at in 0..1000 {
             // Labels that change keep the losses coming.
-            let label = if (at + batch) % 2 == 0 { 1.0 } else { -1.0 };
+            let label = if (at + batch).is_multiple_of(2) { 1.0 } else { -1.0 };
             learner.as_learn_one().learn(Example { task: TaskId(at % 3), features, label });
         }
         start.elapsed()

@@ -8,10 +8,12 @@ mod plain;
 #[path = "support/samples.rs"]
 mod samples;
 
+use std::path::Path;
+
 use cognate::run::{self, RunOptions};
-use cognate::stream::Memory;
 use cognate::stream::synthetic::{Related, random_walk};
-use cognate::{Example, LearnerConfig, Model, Part, SparseView, TaskId, Tasks};
+use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions};
+use cognate::{Example, LearnerConfig, Model, Part, RunConfig, SparseView, TaskId, Tasks};
 use harness::Collect;
 use plain::{Collaborative, Pgd, Plain, Rda};
 use samples::{Sample, samples, text};
@@ -186,7 +188,7 @@ fn the_parts_add_up_to_the_weights() {
         let learnt = model.learner().as_inspect();
         let norms = learnt.parts().unwrap();
         for task in 0..TASKS {
-            let mut sum = vec![0.0; FEATURES];
+            let mut sum = [0.0; FEATURES];
             let all = [Part::Shared, Part::Individual, Part::Outlier];
             for (part, norm) in
                 all.into_iter().zip([norms[task].shared, norms[task].individual, norms[task].outlier])
@@ -490,6 +492,75 @@ fn clip_shuts_out_a_task_with_huge_values() {
         let (good, spoilt) =
             (run_over(&learner, &clean, None, &["bad"]), run_over(&learner, &spoilt, None, &["bad"]));
         assert!(spoilt / good - 1.0 <= 0.01, "{learner}: {good} clean, {spoilt} with huge values");
+    }
+}
+
+/// Ten of fifty tasks have labels that are turned round, or thrown.
+#[test]
+fn poisoned_tasks_have_no_say() {
+    let related = Related { tasks: 50, features: 50, examples: 20_000, flips: 0.02, ..Related::default() };
+    let stream = related.generate().stream;
+    let bad: Vec<String> = (41..=50).map(|task| task.to_string()).collect();
+    let bad: Vec<&str> = bad.iter().map(String::as_str).collect();
+    let poisoned = |sign: fn(usize) -> Option<f64>| {
+        let mut poisoned = Memory::new();
+        for (at, (task, example)) in stream.examples().enumerate() {
+            let sign = if bad.contains(&task) { sign(at) } else { Some(1.0) };
+            if let Some(sign) = sign {
+                poisoned.push(task, Example { label: sign * example.label, ..example });
+            }
+        }
+        poisoned
+    };
+    let coin = |at: usize| {
+        // A hash of the place is as good as a coin.
+        Some(if (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 0 { 1.0 } else { -1.0 })
+    };
+    let (alone, flipped, random) = (poisoned(|_| None), poisoned(|_| Some(-1.0)), poisoned(coin));
+    let worse = |learner: &Value| {
+        let alone = run_over(learner, &alone, None, &bad);
+        let errors = [&flipped, &random].map(|stream| run_over(learner, stream, None, &bad));
+        (errors.into_iter().fold(0.0, f64::max) / alone - 1.0, alone)
+    };
+    let (gap, error) = worse(&json!("rom-pgd"));
+    assert!(gap <= 0.1 && error < 0.15, "{gap} worse than {error}");
+    // This is not so for everybody.
+    for learner in [json!({"perceptron": {"interaction": "pooled"}}), json!("collaborative")] {
+        let (gap, _) = worse(&learner);
+        assert!(gap > 0.2, "{learner}: {gap}");
+    }
+}
+
+/// `cargo xtask robust` measures all sets.
+#[test]
+#[expect(clippy::print_stderr, reason = "a test says when it could not look")]
+fn defaults_are_within_two_percent_of_the_better_passive_aggressive_learner_on_real_data() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    if !data.exists() {
+        eprintln!("skipped: ../shared/data is not here");
+        return;
+    }
+    let scaled: RunConfig = serde_json::from_value(json!({"stream": {"normalize": "l2"}})).unwrap();
+    for set in ["school/school", "spam_a/spam_a", "spam_b/spam_b", "movielens/movielens"] {
+        let options = ReaderOptions { preprocess: scaled.stream.preprocess(), ..ReaderOptions::default() };
+        let input = Input::File(data.join(format!("{set}.svm.gz")));
+        let mut reader = Reader::new(vec![input], Tasks::open(), options);
+        let stream = Memory::load(&mut reader, &Tasks::open()).unwrap();
+        let error = |learner: &Value| {
+            let errors = (1..=5).map(|seed| {
+                let mut model = harness::model(&json!({"learner": learner}));
+                let mut shuffled = stream.clone().ordered(Order::Shuffle, seed, false);
+                run::learn(&mut model, &mut shuffled, &RunOptions::default(), &mut ()).unwrap();
+                model.metrics().total().error()
+            });
+            errors.sum::<f64>() / 5.0
+        };
+        let best = ["individual", "global"]
+            .map(|scope| error(&json!({"passive-aggressive": {"scope": scope}})))
+            .into_iter()
+            .fold(f64::INFINITY, f64::min);
+        let found = error(&json!("rom-pgd"));
+        assert!(found <= 1.02 * best, "{set}: {found}, the better passive-aggressive learner {best}");
     }
 }
 

@@ -77,12 +77,17 @@ impl Lagged {
                 break;
             };
             let start = first + rounds.times[first..end].partition_point(|round| *round < time);
-            let power = self.keep.powi((end - start) as i32);
+            let power = self.power(end - start);
             sum += factor * (1.0 - power) * value;
             factor *= power;
             end = start;
         }
-        sum + self.keep.powi(i32::try_from(since).unwrap_or(i32::MAX)) * weight
+        sum + self.power(since) * weight
+    }
+
+    /// What is left after so many rounds.
+    fn power(&self, rounds: usize) -> f64 {
+        self.keep.powi(i32::try_from(rounds).unwrap_or(i32::MAX))
     }
 
     /// How many rounds the task has had.
