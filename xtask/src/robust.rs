@@ -2,13 +2,14 @@
 //!
 //! On every classification set, unit rows, shuffled: mistakes of `rom-pgd` with its defaults within 2 % of those of the
 //! better of individual and global `passive-aggressive`. On a stream of 50 related tasks of which ten are poisoned, their
-//! labels flipped or random: mistakes on the other forty within 10 % of those without the ten. Exits 1 when broken.
+//! labels flipped or random: mistakes on the other forty within 10 % of those without the ten. On the walk of ROM17
+//! section IV-B: the outlier alone is marked, and nobody where there is none. Exits 1 when a promise is broken.
 
 use std::ops::ControlFlow;
 
 use anyhow::Result;
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
-use cognate::stream::synthetic::Related;
+use cognate::stream::synthetic::{Related, random_walk};
 use cognate::stream::{Memory, Order};
 use cognate::{Example, Metrics, Model, RunConfig, Tasks};
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ const POISONED: usize = 10;
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let sets = on_sets(options)?;
     let poison = under_poison()?;
-    let kept = sets && poison;
+    let kept = outliers()? && sets && poison;
     println!("\n{}", if kept { "The promises are kept." } else { "A promise is broken." });
     Ok(kept)
 }
@@ -192,6 +193,47 @@ fn under_poison() -> Result<bool> {
             share(random),
             if broken { "BROKEN" } else { "" },
         );
+    }
+    Ok(kept)
+}
+
+/// Seeds of the walk, and for how many of them a promise must hold.
+const WALKS: std::ops::RangeInclusive<u64> = 1..=20;
+const LEAST_FAR: usize = 19;
+const LEAST_NEAR: usize = 18;
+
+/// Which tasks have an outlier part after ROM17's walk.
+fn marked(learner: &Value, variance: f64, seed: u64) -> Result<Vec<bool>> {
+    let names = ["1", "2", "3", "4", "5"];
+    let config = json!({ "tasks": names, "stream": { "simultaneous": true }, "learner": learner });
+    let mut model = Model::new(&serde_json::from_value::<RunConfig>(config)?)?;
+    let mut stream = random_walk(variance, 4500, seed).stream.numbered_as(model.tasks());
+    run::learn(&mut model, &mut stream, &RunOptions::default(), &mut ())?;
+    let parts = model.learner().as_inspect().parts().unwrap_or_default();
+    Ok(parts.iter().map(|parts| parts.outlier_active).collect())
+}
+
+fn outliers() -> Result<bool> {
+    println!("\nSeeds of {} for which ROM17's walk is marked as it should be.\n", WALKS.count());
+    println!("| learner | variance 12.25: task 5 only | variance 0.09: nobody | |");
+    println!("|---|---|---|---|");
+    let mut kept = true;
+    for (name, learner) in [
+        ("rom-pgd", json!("rom-pgd")),
+        (
+            "rom-rda, kappa = 1, beta = 0.1, gamma = 0.2",
+            json!({"rom-rda": {"kappa": 1, "beta": 0.1, "gamma": 0.2}}),
+        ),
+    ] {
+        let count = |variance: f64, expected: [bool; 5]| -> Result<usize> {
+            let found = WALKS.map(|seed| Ok(marked(&learner, variance, seed)? == expected));
+            Ok(found.collect::<Result<Vec<bool>>>()?.into_iter().filter(|right| *right).count())
+        };
+        let far = count(12.25, [false, false, false, false, true])?;
+        let near = count(0.09, [false; 5])?;
+        let holds = far >= LEAST_FAR && near >= LEAST_NEAR;
+        kept &= holds;
+        println!("| {name} | {far} | {near} | {} |", if holds { "" } else { "BROKEN" });
     }
     Ok(kept)
 }
