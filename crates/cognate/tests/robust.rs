@@ -12,7 +12,7 @@ use std::path::Path;
 
 use cognate::run::{self, RunOptions};
 use cognate::stream::synthetic::{Related, random_walk};
-use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions};
+use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, write_example};
 use cognate::{Example, LearnerConfig, Model, Part, RunConfig, SparseView, TaskId, Tasks};
 use harness::Collect;
 use plain::{Collaborative, Pgd, Plain, Rda};
@@ -444,20 +444,15 @@ fn error_of(seen: &Collect, model: &Model, left_out: &[&str]) -> f64 {
     mistakes as f64 / count as f64
 }
 
+/// The error over a stream read from text, with `clip` as a user sets it.
 fn run_over(learner: &Value, stream: &Memory, clip: Option<f64>, left_out: &[&str]) -> f64 {
-    let mut clipped = Memory::new();
+    let mut text = Vec::new();
     for (task, example) in stream.examples() {
-        let norm = example.features.norm_squared().sqrt();
-        let factor = clip.map_or(1.0, |clip| (clip / norm).min(1.0));
-        let values: Vec<f64> = example.features.values().iter().map(|value| factor * value).collect();
-        let features = SparseView::try_new(example.features.indices(), &values).unwrap();
-        clipped.push(task, Example { features, ..example });
+        write_example(&mut text, task, example).unwrap();
     }
-    let mut model = harness::model(&json!({"learner": learner}));
-    let mut seen = Collect::default();
-    let mut clipped = clipped.numbered_as(model.tasks());
-    run::learn(&mut model, &mut clipped, &RunOptions::default(), &mut seen).unwrap();
-    error_of(&seen, &model, left_out)
+    let mut model = harness::model(&json!({"stream": {"clip": clip}, "learner": learner}));
+    let reports = harness::learn(&mut model, &String::from_utf8(text).unwrap());
+    error_of(&Collect { reports }, &model, left_out)
 }
 
 /// One task in a thousand examples sends values 10,000 times too large.
