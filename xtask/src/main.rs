@@ -12,6 +12,7 @@ mod fuzz;
 mod generated;
 mod relation_speed;
 mod relations;
+mod robust;
 mod schema;
 mod sets;
 mod strengths;
@@ -42,6 +43,8 @@ enum Command {
     Strengths(strengths::Options),
     /// Compare learned relations with given ones on every data set
     Relations(relations::Options),
+    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
+    Robust(robust::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
 }
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Docs(options) => docs::run(&options),
         Command::Strengths(options) => strengths::run(&options),
         Command::Relations(options) => relations::run(&options),
+        Command::Robust(options) => robust::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {

@@ -6,7 +6,6 @@
 //! are those of docs/relations.md; exits 1 when one is broken.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,17 +17,14 @@ use serde_json::{Value, json};
 use crate::bench::{cluster_stream, page};
 use crate::generated::root;
 use crate::relation_speed::measure;
-use crate::sets::{error, for_each_set, load, run_once, task_count};
+use crate::sets::{self, error, load, run_once, task_count};
 
 /// What is measured.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Folder of the data sets
-    #[arg(long, value_name = "DIR", default_value = "../shared/data")]
-    data: PathBuf,
-    /// Only sets whose name contains this; `triple` and `groups` are the generated ones
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    only: String,
+    /// `triple` and `groups` are the names of the generated ones
+    #[command(flatten)]
+    sets: sets::Options,
     /// Shuffles of every set
     #[arg(long, value_name = "N", default_value_t = 5)]
     seeds: u64,
@@ -69,24 +65,24 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     }
     let mut report = Report { seeds: options.seeds, quick: options.quick, ..Report::default() };
     report.head();
-    if "triple".contains(&options.only) {
+    if "triple".contains(&options.sets.only) {
         report.triple()?;
     }
-    if "groups".contains(&options.only) {
+    if "groups".contains(&options.sets.only) {
         // In the order of the file, which is random.
         report.row("groups", &[load(&cluster_stream()?)?], true)?;
     }
-    for_each_set(&options.data, &options.only, &mut |name, stream| {
+    sets::for_each(&options.sets, |name, stream| {
         let shuffled: Vec<Memory> =
             (1..=options.seeds).map(|seed| stream.clone().ordered(Order::Shuffle, seed, false)).collect();
         report.row(name, &shuffled, false)?;
         if PRIMED.contains(&name) {
-            report.primed(name, &stream)?;
+            report.primed(name, stream)?;
         }
         Ok(())
     })?;
     if report.sets == 0 {
-        bail!("--only {}: no set has this in its name", options.only);
+        bail!("--only {}: no set has this in its name", options.sets.only);
     }
     report.finish();
     if options.write {

@@ -1,6 +1,6 @@
-//! The data sets of the papers, as streams in memory: unit rows, every variant of their labels.
+//! The classification sets of `../shared/data`: unit rows, in memory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use cognate::example::Example;
@@ -8,6 +8,17 @@ use cognate::run::{self, RunOptions};
 use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions};
 use cognate::{Model, RunConfig, Tasks};
 use serde_json::{Value, json};
+
+/// Which sets.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Folder of the data sets
+    #[arg(long, value_name = "DIR", default_value = "../shared/data")]
+    pub(crate) data: PathBuf,
+    /// Only sets whose name contains this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) only: String,
+}
 
 /// Files below the data folder, with the file of other labels that they are also learnt with.
 const SETS: [(&str, Option<&str>); 14] = [
@@ -27,23 +38,35 @@ const SETS: [(&str, Option<&str>); 14] = [
     ("scenes15/scenes15", None),
 ];
 
-/// Loads every set whose name contains the text, one after the other.
-pub(crate) fn for_each_set(
-    data: &Path,
-    only: &str,
-    each: &mut dyn FnMut(&str, Memory) -> Result<()>,
+/// Hands out the chosen sets by name, one after the other.
+pub(crate) fn for_each(
+    options: &Options,
+    mut measure: impl FnMut(&str, &Memory) -> Result<()>,
 ) -> Result<()> {
+    let mut found = false;
     for (path, labels) in SETS {
         let name = path.rsplit('/').next().unwrap_or(path);
-        if !name.contains(only) {
+        if !name.contains(&options.only) {
             continue;
         }
-        let stream = load(&data.join(format!("{path}.svm.gz")))?;
-        for (name, stream) in variants(name, stream, labels, data)? {
-            each(&name, stream)?;
+        let stream = load(&options.data.join(format!("{path}.svm.gz")))?;
+        for (name, stream) in variants(name, stream, labels, &options.data)? {
+            measure(&name, &stream)?;
+            found = true;
         }
     }
+    if !found {
+        bail!("--only {}: no set has this in its name", options.only);
+    }
     Ok(())
+}
+
+/// The number of tasks of a stream.
+pub(crate) fn task_count(stream: &Memory) -> usize {
+    let mut tasks: Vec<&str> = stream.examples().map(|(task, _)| task).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    tasks.len()
 }
 
 /// A file, its rows scaled to length 1.
@@ -76,14 +99,6 @@ fn variants(name: &str, stream: Memory, labels: Option<&str>, data: &Path) -> Re
     }
     let near = relabelled(format!("{name} near"), Some(1), 0)?;
     Ok(vec![(name.to_owned(), stream), near])
-}
-
-/// K.
-pub(crate) fn task_count(stream: &Memory) -> usize {
-    let mut tasks: Vec<&str> = stream.examples().map(|(task, _)| task).collect();
-    tasks.sort_unstable();
-    tasks.dedup();
-    tasks.len()
 }
 
 /// Mean share of mistakes over the shuffles by so many seeds, from 1.

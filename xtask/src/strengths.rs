@@ -4,24 +4,12 @@
 //! promise: mistakes of "auto" within 3 % of those of the best fixed b on every set, and fewer than those of
 //! independent learners on the sets where sharing pays. Exits 1 when it is broken.
 
-use std::path::PathBuf;
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 use cognate::stream::Memory;
 use serde_json::json;
 
-use crate::sets::{error, for_each_set, task_count};
-
-/// What is measured.
-#[derive(clap::Args)]
-pub(crate) struct Options {
-    /// Folder of the data sets
-    #[arg(long, value_name = "DIR", default_value = "../shared/data")]
-    data: PathBuf,
-    /// Only sets whose name contains this
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    only: String,
-}
+pub(crate) use crate::sets::Options;
+use crate::sets::{self, error, task_count};
 
 /// Where sharing pays, so that "auto" must beat independent learners.
 const SHARING_PAYS: [&str; 4] = ["school", "spam_b", "sentiment", "sentiment16"];
@@ -37,15 +25,10 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     println!("| set | K | n | b = 0 | 1 | 4 | 16 | K | auto | against the best | |");
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let mut kept = true;
-    let mut rows = 0;
-    for_each_set(&options.data, &options.only, &mut |name, stream| {
-        kept &= row(name, &stream)?;
-        rows += 1;
+    sets::for_each(options, |name, stream| {
+        kept &= row(name, stream)?;
         Ok(())
     })?;
-    if rows == 0 {
-        bail!("--only {}: no set has this in its name", options.only);
-    }
     println!("\n{}", if kept { "The promise is kept." } else { "The promise is broken." });
     Ok(kept)
 }
@@ -62,8 +45,7 @@ fn row(name: &str, stream: &Memory) -> Result<bool> {
     let kept = gap <= TOLERANCE && !(pays && auto >= fixed[0]);
     let shown: Vec<_> = errors.iter().map(|error| format!("{:.2}", 100.0 * error)).collect();
     println!(
-        "| {name} | {} | {} | {} | {:+.1} % | {} |",
-        tasks,
+        "| {name} | {tasks} | {} | {} | {:+.1} % | {} |",
         stream.len(),
         shown.join(" | "),
         100.0 * gap,

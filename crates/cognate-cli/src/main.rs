@@ -9,6 +9,7 @@ mod interrupt;
 mod output;
 mod page;
 mod pairs;
+mod parts;
 mod peak_memory;
 mod plot;
 mod progressive;

@@ -51,6 +51,7 @@ pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64)
             .then(|| Labels { asked: total.queries, curve: curves.by_labels() }),
         tasks: tasks.collect(),
         relation,
+        parts: crate::parts::as_table(model, &sorted),
     }
 }
 

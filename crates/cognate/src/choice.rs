@@ -11,6 +11,75 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
+/// A number, or that the learner finds it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tunable {
+    /// This number.
+    Fixed(f64),
+    /// The learner finds out; written "auto".
+    Auto,
+}
+
+const AUTO: &str = "auto";
+
+impl Tunable {
+    /// The schema of a number that may be 0.
+    pub(crate) fn at_least_zero(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "anyOf": [{"type": "number", "minimum": 0.0}, {"type": "string", "const": AUTO}],
+        })
+    }
+
+    /// The schema of a positive number.
+    pub(crate) fn positive(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "anyOf": [{"type": "number", "exclusiveMinimum": 0.0}, {"type": "string", "const": AUTO}],
+        })
+    }
+}
+
+impl Serialize for Tunable {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fixed(number) => serializer.serialize_f64(*number),
+            Self::Auto => serializer.serialize_str(AUTO),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Tunable {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TunableVisitor;
+        impl serde::de::Visitor<'_> for TunableVisitor {
+            type Value = Tunable;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("a number or \"auto\"")
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Tunable, E> {
+                Ok(Tunable::Fixed(number))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Tunable, E> {
+                Ok(Tunable::Fixed(number as f64))
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Tunable, E> {
+                Ok(Tunable::Fixed(number as f64))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Tunable, E> {
+                match name {
+                    AUTO => Ok(Tunable::Auto),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(name), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(TunableVisitor)
+    }
+}
+
 /// A map of one entry: a name, and no parameters.
 pub(crate) struct BareName<'a, E> {
     name: Option<&'a str>,

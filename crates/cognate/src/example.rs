@@ -149,6 +149,12 @@ pub fn is_mistake(label: f64, margin: f64) -> bool {
     product <= 0.0 || product.is_nan()
 }
 
+/// The hinge loss of a margin.
+#[inline]
+pub fn hinge(label: f64, margin: f64) -> f64 {
+    (1.0 - label * margin).max(0.0)
+}
+
 /// The label that a margin predicts; +1 at exactly 0.
 #[inline]
 pub fn predicted_label(margin: f64) -> f64 {

@@ -87,6 +87,31 @@ pub struct Support {
     pub coefficient: f64,
 }
 
+/// A part of a task's weights, in learners whose weights are a sum of parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// What all tasks have in common.
+    Shared,
+    /// What sets the task apart.
+    Individual,
+    /// What makes it an outlier: zero as long as it is none.
+    Outlier,
+}
+
+/// How long the parts of a task's weights are.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Parts {
+    /// Norm of the part that all tasks have in common.
+    pub shared: f64,
+    /// Norm of the individual part.
+    pub individual: f64,
+    /// Norm of the outlier part.
+    pub outlier: f64,
+    /// Whether the outlier part is not zero.
+    pub outlier_active: bool,
+}
+
 /// Tells what a learner holds.
 pub trait Inspect {
     /// K: the tasks declared or met so far.
@@ -117,6 +142,17 @@ pub trait Inspect {
     /// What a person should know about how the learning went; mostly nothing.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Norms of the parts of every task's weights, where a learner tells outliers from the rest.
+    fn parts(&self) -> Option<Vec<Parts>> {
+        None
+    }
+
+    /// Non-zero weights of one part of a task's weights, by feature; none where the learner has no such part.
+    fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {
+        let _ = (part, task);
+        None
     }
 
     /// Bytes held on the heap.

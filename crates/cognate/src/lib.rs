@@ -55,10 +55,11 @@ mod hedge;
 mod nearest;
 
 pub use algorithms::{Learner, LearnerConfig, REGISTRY};
+pub use choice::Tunable;
 pub use config::RunConfig;
 pub use error::{ConfigError, SnapshotError};
 pub use example::{Example, SparseView, TaskId};
-pub use learner::{Inspect, LearnOne, Predict, Support};
+pub use learner::{Inspect, LearnOne, Part, Parts, Predict, Support};
 pub use metrics::Metrics;
 pub use model::Model;
 pub use nearest::nearest_names;

@@ -81,6 +81,20 @@ conformance! {
             r#"{"p-norm-perceptron": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
         p_norm_perceptron_matrix = r#"{"p-norm-perceptron": {"p": 40, "interaction": {"matrix": {"rows":
             [[2, -0.5, 0.3, 0], [-0.5, 1.5, 0, -0.2], [0.3, 0, 1, 0.1], [0, -0.2, 0.1, 3]]}}}}"#,
+        passive_aggressive = r#""passive-aggressive""#,
+        passive_aggressive_global = r#"{"passive-aggressive": {"scope": "global", "variant": "pa"}}"#,
+        passive_aggressive_smooth = r#"{"passive-aggressive": {"variant": "pa2", "c": 0.1}}"#,
+        collaborative = r#""collaborative""#,
+        collaborative_apart = r#"{"collaborative": {"own": 2, "global": 0, "c": 0.1}}"#,
+        collaborative_slow = r#"{"collaborative": {"own": 2, "global": 1, "c": 0.5, "c-global": 0.1}}"#,
+        collaborative_leveraged = r#"{"collaborative": {"own": 0, "global": 1}}"#,
+        rom_pgd = r#""rom-pgd""#,
+        rom_pgd_averse = r#"{"rom-pgd": {"alpha": 0.5, "beta": 1e9, "gamma": 0, "u-step": "mean"}}"#,
+        rom_pgd_fixed = r#"{"rom-pgd": {"eta": 0.1, "beta": 0.1}}"#,
+        rom_pgd_mean = r#"{"rom-pgd": {"eta": 0.05, "u-step": "mean", "gamma": 0.5}}"#,
+        rom_pgd_shrinking = r#"{"rom-pgd": {"eta": 1, "alpha": 20, "beta": 1e9, "gamma": 0.3}}"#,
+        rom_rda = r#""rom-rda""#,
+        rom_rda_outliers = r#"{"rom-rda": {"kappa": 5, "gamma": 0.01}}"#,
     ]
     [
         config_builds_and_comes_back,

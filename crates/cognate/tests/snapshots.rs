@@ -156,7 +156,7 @@ fn todays_writer_writes_the_released_bytes() {
 }
 
 /// Configs whose models are kept beside those of `perceptron`, by file.
-const OTHERS: [(&str, &str); 11] = [
+const OTHERS: [(&str, &str); 16] = [
     ("v1-perceptron-auto.cog", r#"{"perceptron": {"interaction": {"coupled": {"b": "auto"}}}}"#),
     ("v1-p-norm.cog", r#"{"p-norm-perceptron": {"p": 3.5}}"#),
     ("v1-kernel-gaussian.cog", r#"{"kernel-perceptron": {"interaction": "pairwise", "kernel": "gaussian"}}"#),
@@ -168,6 +168,11 @@ const OTHERS: [(&str, &str); 11] = [
     ("v1-schatten.cog", r#"{"schatten-perceptron": {"p": 3}}"#),
     ("v1-schatten-polynomial.cog", r#"{"schatten-perceptron": {"kernel": "polynomial"}}"#),
     ("v1-shared-loss.cog", r#"{"shared-loss-perceptron": {"p": 2, "c": 0.5, "norm": "l2"}}"#),
+    ("v1-passive-aggressive.cog", r#"{"passive-aggressive": {"variant": "pa2", "c": 0.5}}"#),
+    ("v1-collaborative.cog", r#"{"collaborative": {"own": 1, "global": 0.5, "c": 0.5, "c-global": 0.2}}"#),
+    ("v1-rom-pgd.cog", r#"{"rom-pgd": {"eta": 0.1, "alpha": 0.1, "beta": 0.5, "gamma": 0.3}}"#),
+    ("v1-rom-pgd-auto.cog", r#"{"rom-pgd": {"eta": "auto", "gamma": 0}}"#),
+    ("v1-rom-rda.cog", r#"{"rom-rda": {"kappa": 2, "alpha": 0.05, "beta": 0.1, "gamma": 0.01}}"#),
 ];
 
 /// Of these learners a processor may round matrix products otherwise, so that predictions are compared, not bytes.

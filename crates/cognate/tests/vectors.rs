@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use cognate::algorithms::LossNorm;
 use cognate::query::Draws;
 use cognate::run::RoundReport;
-use cognate::{LearnerConfig, Model, QueryConfig, REGISTRY, Support, TaskId};
+use cognate::{LearnerConfig, Model, Part, QueryConfig, REGISTRY, Support, TaskId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -61,6 +61,13 @@ struct Expected {
     probabilities: Option<Vec<f64>>,
     asked: Option<Vec<u8>>,
     queries: Option<u64>,
+    /// What all tasks share, and the parts of each.
+    #[serde(alias = "global")]
+    u: Option<Vec<f64>>,
+    #[serde(rename = "P")]
+    individual: Option<Vec<Vec<f64>>>,
+    #[serde(rename = "Q")]
+    outlier: Option<Vec<Vec<f64>>>,
 }
 
 /// Files of a folder with the given extension, by stem.
@@ -134,13 +141,36 @@ impl Comparison<'_> {
     fn weights(&self, expected: &[Vec<f64>]) {
         assert_eq!(self.vector.tasks, expected.len());
         for (row, expected) in expected.iter().enumerate() {
-            assert_eq!(self.vector.features, expected.len());
             let weights = self.model.learner().as_inspect().weights(self.task(row));
-            let weights: BTreeMap<u32, f64> = weights.into_iter().collect();
-            for (feature, expected) in expected.iter().enumerate() {
-                let weight = weights.get(&(feature as u32)).copied().unwrap_or(0.0);
-                self.close(&format!("the weight of task {row}, feature {feature}"), weight, *expected);
-            }
+            self.vector_of(&format!("task {row}"), weights, expected);
+        }
+    }
+
+    fn vector_of(&self, what: &str, found: Vec<(u32, f64)>, expected: &[f64]) {
+        assert_eq!(self.vector.features, expected.len());
+        let found: BTreeMap<u32, f64> = found.into_iter().collect();
+        for (feature, expected) in expected.iter().enumerate() {
+            let weight = found.get(&(feature as u32)).copied().unwrap_or(0.0);
+            self.close(&format!("the weight of {what}, feature {feature}"), weight, *expected);
+        }
+    }
+
+    fn part(&self, part: Part, row: usize, expected: &[f64]) {
+        let found = self.model.learner().as_inspect().part(part, self.task(row)).unwrap();
+        self.vector_of(&format!("task {row}, {part:?} part"), found, expected);
+    }
+
+    /// That norms are those of the parts, and outliers those with an outlier part.
+    fn norms(&self, shared: &[f64], individual: &[Vec<f64>], outlier: &[Vec<f64>]) {
+        let norm = |weights: &[f64]| weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+        let parts = self.model.learner().as_inspect().parts().unwrap();
+        assert_eq!((individual.len(), outlier.len()), (self.vector.tasks, self.vector.tasks));
+        for (row, (p, q)) in individual.iter().zip(outlier).enumerate() {
+            let found = parts[self.task(row).index()];
+            self.close("the norm of u", found.shared, norm(shared));
+            self.close(&format!("the norm of p of task {row}"), found.individual, norm(p));
+            self.close(&format!("the norm of q of task {row}"), found.outlier, norm(q));
+            assert_eq!(found.outlier_active, norm(q) > 0.0, "{}", self.vector.name);
         }
     }
 
@@ -238,6 +268,9 @@ fn every_vector_agrees() {
             probabilities,
             asked,
             queries,
+            u,
+            individual,
+            outlier,
         } = &vector.expected;
         // Closer than this, rounding would decide and the comparison would be luck.
         assert!(*smallest_decision_gap > 1e-8, "{}", vector.name);
@@ -280,6 +313,16 @@ fn every_vector_agrees() {
         }
         if let Some(queries) = queries {
             assert_eq!(model.metrics().total().queries, *queries, "{}", vector.name);
+        }
+        if let Some(u) = u {
+            comparison.part(Part::Shared, 0, u);
+        }
+        for (part, rows) in [(Part::Individual, individual), (Part::Outlier, outlier)] {
+            let rows = rows.iter().flatten().enumerate();
+            rows.for_each(|(row, expected)| comparison.part(part, row, expected));
+        }
+        if let (Some(u), Some(individual), Some(outlier)) = (u, individual, outlier) {
+            comparison.norms(u, individual, outlier);
         }
     }
 }

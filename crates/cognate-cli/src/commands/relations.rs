@@ -11,6 +11,7 @@ use super::{find_task, load_model};
 use crate::args::{RelationsArgs, TaskOrder};
 use crate::output::{self, say, shown_name, table};
 use crate::pairs::{self, Pair};
+use crate::parts;
 use crate::plot::scale::count;
 use crate::plot::svg::{Drawing, shorten};
 use crate::relation::RelationTable;
@@ -60,12 +61,15 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
             "R": relation.rows(),
             "correlation": correlation.rows(),
             "order": clustering.order,
+            "parts": parts::as_json(&model, &tasks),
         }));
     }
-    if tasks.len() <= LISTED {
-        return output::print(&matrix(shown, title));
-    }
-    output::print(&strongest(&relation, &pairs::by_strength(&correlation.matrix)))
+    let table = if tasks.len() <= LISTED {
+        matrix(shown, title)
+    } else {
+        strongest(&relation, &pairs::by_strength(&correlation.matrix))
+    };
+    output::print(&(table + &parts::as_text(&model, &tasks)))
 }
 
 fn chosen(model: &Model, only: &[String]) -> anyhow::Result<Vec<TaskId>> {

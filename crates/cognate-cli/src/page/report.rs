@@ -25,6 +25,8 @@ pub(crate) struct Run {
     pub(crate) tasks: Vec<Task>,
     /// How the tasks are related, if the learner says so.
     pub(crate) relation: Option<Relation>,
+    /// Norms of the parts of each task's weights, if the learner has parts.
+    pub(crate) parts: Option<Table>,
 }
 
 /// Counts over a whole stream.
@@ -86,6 +88,10 @@ const ROWS: usize = 200;
 /// Most tasks whose curves are told apart by colour.
 const COLOURED: usize = 6;
 
+/// What the table of parts shows.
+const PARTS: &str = "Norms of the three parts of each task's weights: what all tasks share, what sets the task apart, \
+                     and what makes it an outlier. Tasks with an outlier part come first.";
+
 /// Sizes of a chart for wide and narrow windows.
 const WIDE: (f64, f64) = (super::COLUMN, 380.0);
 const NARROW: (f64, f64) = (370.0, 320.0);
@@ -135,6 +141,11 @@ pub(crate) fn learn_page(run: &Run, command: &str) -> String {
     if let Some(relation) = &run.relation {
         page.section("How the tasks are related");
         page.figure(&relation.title, &relation.matrix.draw(), &relation.caption);
+    }
+    if let Some(parts) = &run.parts {
+        page.section("What the tasks are made of");
+        page.paragraph(PARTS);
+        page.table(parts);
     }
     page.section("Configuration");
     page.json("Every setting of this run, with defaults filled in", &run.config);
@@ -380,6 +391,7 @@ pub(super) mod tests {
             labels: None,
             tasks: (0..tasks).map(task).collect(),
             relation: None,
+            parts: None,
         }
     }
 

@@ -17,6 +17,7 @@ mod queries;
 mod readme;
 mod relations;
 mod resume;
+mod robust;
 mod signals;
 mod stream_flags;
 mod support;

@@ -1,9 +1,13 @@
 //! The registry: every learner once. Program, docs, schema, conformance tests and benches follow from it.
 
+mod collaborative;
 mod kernel_perceptron;
 mod p_norm_perceptron;
+mod passive_aggressive;
 mod perceptron;
 mod relation_perceptron;
+mod rom_pgd;
+mod rom_rda;
 mod schatten_perceptron;
 mod second_order_perceptron;
 mod shared_loss_perceptron;
@@ -11,10 +15,14 @@ mod shared_loss_perceptron;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use collaborative::{Collaborative, CollaborativeConfig};
 pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
 pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};
+pub use passive_aggressive::{PassiveAggressive, PassiveAggressiveConfig, Scope, Variant};
 pub use perceptron::{Perceptron, PerceptronConfig};
 pub use relation_perceptron::{Priming, Relation, RelationPerceptron, RelationPerceptronConfig, Trace};
+pub use rom_pgd::{RomPgd, RomPgdConfig, UStep};
+pub use rom_rda::{RomRda, RomRdaConfig};
 pub use schatten_perceptron::{SchattenPerceptron, SchattenPerceptronConfig};
 pub use second_order_perceptron::{SecondOrderPerceptron, SecondOrderPerceptronConfig};
 pub use shared_loss_perceptron::{LossNorm, SharedLossPerceptron, SharedLossPerceptronConfig};
@@ -230,6 +238,10 @@ registry! {
     RelationPerceptron(RelationPerceptronConfig, RelationPerceptron) = "relation-perceptron",
     SchattenPerceptron(SchattenPerceptronConfig, SchattenPerceptron) = "schatten-perceptron",
     SharedLossPerceptron(SharedLossPerceptronConfig, SharedLossPerceptron) = "shared-loss-perceptron",
+    PassiveAggressive(PassiveAggressiveConfig, PassiveAggressive) = "passive-aggressive",
+    Collaborative(CollaborativeConfig, Collaborative) = "collaborative",
+    RomPgd(RomPgdConfig, RomPgd) = "rom-pgd",
+    RomRda(RomRdaConfig, RomRda) = "rom-rda",
 }
 
 /// That there are not more tasks than the learner can take.
@@ -242,6 +254,18 @@ fn check_task_count(about: &About, tasks: usize) -> Result<(), ConfigError> {
         .into()),
         _ => Ok(()),
     }
+}
+
+/// That a parameter is a positive number.
+pub(crate) fn check_positive(name: &str, value: f64) -> Option<ConfigProblem> {
+    let good = value.is_finite() && value > 0.0;
+    (!good).then(|| ConfigProblem::new(name, format!("must be positive and finite, got {value}")))
+}
+
+/// That a parameter is 0 or a positive number.
+pub(crate) fn check_not_negative(name: &str, value: f64) -> Option<ConfigProblem> {
+    let good = value.is_finite() && value >= 0.0;
+    (!good).then(|| ConfigProblem::new(name, format!("must be finite and at least 0, got {value}")))
 }
 
 /// The number of tasks in a saved state, at least those that the learner was built for.

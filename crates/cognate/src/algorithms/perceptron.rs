@@ -33,7 +33,7 @@ use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, learn_one_by_one};
 use crate::linalg::shared_own::{Dots, Located, Parts};
-use crate::linalg::{SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
+use crate::linalg::{AHEAD, SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
@@ -187,23 +187,11 @@ impl LearnOne for Perceptron {
                 return;
             }
         };
-        let locate = |weights: &SharedOwn, at: usize, located: &mut [Located; AHEAD]| {
-            if at + AHEAD < batch.len() {
-                weights.prefetch_task(batch.example(at + AHEAD).task);
-            }
-            if at < batch.len() {
-                let Example { task, features, .. } = batch.example(at);
-                weights.locate(task, features, &mut located[at % AHEAD]);
-            }
-        };
-        (0..AHEAD - 1).for_each(|at| locate(weights, at, &mut self.located));
-        for (at, example) in batch.examples().enumerate() {
-            locate(weights, at + AHEAD - 1, &mut self.located);
-            self.tasks = self.tasks.max(example.task.index() + 1);
-            let located = &mut self.located[at % AHEAD];
-            weights.relocate(example.features, located);
-            outcomes.push(learn_located(*rule, weights, self.tasks, example, located));
-        }
+        let tasks = &mut self.tasks;
+        weights.learn_ahead(batch, &mut self.located, |weights, example, located| {
+            *tasks = (*tasks).max(example.task.index() + 1);
+            outcomes.push(learn_located(*rule, weights, *tasks, example, located));
+        });
     }
 
     fn skip(&mut self, task: TaskId) {
@@ -220,9 +208,6 @@ impl LearnOne for Perceptron {
         }
     }
 }
-
-/// Examples whose weights are on their way at a time.
-const AHEAD: usize = 4;
 
 /// Margin and update of an example whose features have been located.
 fn learn_located(

@@ -22,9 +22,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::schatten_perceptron::{MOST_TASKS, check_p};
-use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
+use super::{About, Algorithm, Parameters, Protocol, check_positive, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
-use crate::example::{Example, SparseView, TaskId};
+use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::kernel::KernelConfig;
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, in_task_order};
 use crate::linalg::{Columns, ColumnsState};
@@ -97,9 +97,7 @@ impl Default for SharedLossPerceptronConfig {
 impl Parameters for SharedLossPerceptronConfig {
     fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems: Vec<_> = check_p(self.p).into_iter().collect();
-        if !(self.c.is_finite() && self.c > 0.0) {
-            problems.push(ConfigProblem::new("c", format!("must be positive and finite, got {}", self.c)));
-        }
+        problems.extend(check_positive("c", self.c));
         problems
     }
 }
@@ -125,11 +123,6 @@ impl SharedLossPerceptron {
         memory: "d K + K^2",
         most_tasks: Some(MOST_TASKS),
     };
-}
-
-/// The hinge loss.
-fn hinge(label: f64, margin: f64) -> f64 {
-    (1.0 - label * margin).max(0.0)
 }
 
 impl Predict for SharedLossPerceptron {

@@ -11,7 +11,8 @@ use super::transcript::Transcript;
 use super::{BoundError, Certificate, Counted, Detail, Parts, Scope, p_norm, second_order};
 use crate::algorithms::{LearnerConfig, LossNorm};
 use crate::choice::NoParameters;
-use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig, Strength};
+use crate::choice::Tunable;
+use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig};
 use crate::kernel::KernelConfig;
 use crate::tasks::Tasks;
 
@@ -317,10 +318,10 @@ fn perceptron_claims(interaction: &InteractionConfig) -> Result<Vec<Claim>, Boun
     let mut told = vec![Told::Theorem1(Rate::Largest), Told::Theorem1(Rate::Mean)];
     match interaction {
         InteractionConfig::Pairwise(_) => told.push(Told::Corollary3),
-        InteractionConfig::Coupled(CoupledConfig { b: Strength::Fixed(b) }) => {
+        InteractionConfig::Coupled(CoupledConfig { b: Tunable::Fixed(b) }) => {
             told.push(Told::Corollary4 { b: *b });
         }
-        InteractionConfig::Coupled(CoupledConfig { b: Strength::Auto }) => {
+        InteractionConfig::Coupled(CoupledConfig { b: Tunable::Auto }) => {
             return Err(BoundError::Parameter {
                 name: "interaction.coupled.b",
                 found: "auto".to_owned(),

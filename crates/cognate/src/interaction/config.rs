@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::choice::{NoParameters, allow_bare_names, choice};
+use crate::choice::{NoParameters, Tunable, allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem};
 use crate::tasks::Tasks;
 
@@ -43,82 +43,14 @@ impl Default for InteractionConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct CoupledConfig {
     /// Strength of sharing: 0 shares nothing, K is `pairwise`, large ones approach `pooled`; "auto" finds it (`perceptron`)
-    pub b: Strength,
+    #[schemars(schema_with = "Tunable::at_least_zero")]
+    pub b: Tunable,
 }
 
 impl Default for CoupledConfig {
     /// b = 1: a task's own mistakes and everybody's count alike.
     fn default() -> Self {
-        Self { b: Strength::Fixed(1.0) }
-    }
-}
-
-/// How strongly tasks are coupled.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Strength {
-    /// This b.
-    Fixed(f64),
-    /// The learner finds out; written "auto".
-    Auto,
-}
-
-const AUTO: &str = "auto";
-
-impl JsonSchema for Strength {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Strength".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "anyOf": [{"type": "number", "minimum": 0.0}, {"type": "string", "const": AUTO}],
-        })
-    }
-}
-
-impl Serialize for Strength {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Fixed(b) => serializer.serialize_f64(*b),
-            Self::Auto => serializer.serialize_str(AUTO),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Strength {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct StrengthVisitor;
-        impl Visitor<'_> for StrengthVisitor {
-            type Value = Strength;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a number or \"auto\"")
-            }
-
-            fn visit_f64<E: serde::de::Error>(self, b: f64) -> Result<Strength, E> {
-                Ok(Strength::Fixed(b))
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, b: u64) -> Result<Strength, E> {
-                Ok(Strength::Fixed(b as f64))
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, b: i64) -> Result<Strength, E> {
-                Ok(Strength::Fixed(b as f64))
-            }
-
-            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Strength, E> {
-                match name {
-                    AUTO => Ok(Strength::Auto),
-                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(name), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(StrengthVisitor)
+        Self { b: Tunable::Fixed(1.0) }
     }
 }
 
@@ -299,7 +231,7 @@ impl<'de> Deserialize<'de> for TaskName {
 impl InteractionConfig {
     /// Whether the learner has to find out how strongly tasks are coupled.
     pub(crate) fn is_auto(&self) -> bool {
-        matches!(self, Self::Coupled(CoupledConfig { b: Strength::Auto }))
+        matches!(self, Self::Coupled(CoupledConfig { b: Tunable::Auto }))
     }
 
     /// Everything wrong with the parameters themselves, for a learner that takes R as it is given.
@@ -317,11 +249,9 @@ impl InteractionConfig {
             Self::Independent(_)
             | Self::Pooled(_)
             | Self::Pairwise(_)
-            | Self::Coupled(CoupledConfig { b: Strength::Auto }) => Vec::new(),
-            Self::Coupled(CoupledConfig { b: Strength::Fixed(b) }) if b.is_finite() && *b >= 0.0 => {
-                Vec::new()
-            }
-            Self::Coupled(CoupledConfig { b: Strength::Fixed(b) }) => {
+            | Self::Coupled(CoupledConfig { b: Tunable::Auto }) => Vec::new(),
+            Self::Coupled(CoupledConfig { b: Tunable::Fixed(b) }) if b.is_finite() && *b >= 0.0 => Vec::new(),
+            Self::Coupled(CoupledConfig { b: Tunable::Fixed(b) }) => {
                 vec![ConfigProblem::new(
                     "coupled.b",
                     format!("must be a finite number of at least 0, got {b}"),

@@ -7,9 +7,10 @@
 mod config;
 mod files;
 
-pub use config::{CoupledConfig, Edge, Edges, GraphConfig, InteractionConfig, MatrixConfig, Strength};
+pub use config::{CoupledConfig, Edge, Edges, GraphConfig, InteractionConfig, MatrixConfig};
 pub use files::InteractionFileError;
 
+use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem};
 use crate::example::TaskId;
 use crate::linalg::Symmetric;
@@ -178,10 +179,10 @@ impl InteractionConfig {
             Self::Independent(_) => Interaction::Uniform(Uniform::Independent),
             Self::Pooled(_) => Interaction::Uniform(Uniform::Pooled),
             Self::Pairwise(_) => Interaction::Uniform(Uniform::Pairwise),
-            Self::Coupled(CoupledConfig { b: Strength::Fixed(b) }) => {
+            Self::Coupled(CoupledConfig { b: Tunable::Fixed(b) }) => {
                 Interaction::Uniform(Uniform::Coupled { b: *b })
             }
-            Self::Coupled(CoupledConfig { b: Strength::Auto }) => {
+            Self::Coupled(CoupledConfig { b: Tunable::Auto }) => {
                 unreachable!("`validate` refuses what has no R")
             }
             Self::Graph(graph) => match graph.edges.as_ref() {

@@ -1,17 +1,20 @@
 //! Where weights and matrices are kept.
 //!
 //! `index_map` is the table under everything: small numbers to values, dense where it pays. `shared_own` keeps
-//! one shared vector and one a task, `side_by_side` the same for several learners at once; `task_rows` keeps a row of
-//! K weights a feature, `gram_rows` the same with the inner products of the tasks; `p_norm_rows` keeps both and the
-//! gradient of a squared p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products;
-//! `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate, `triangle` holds the half
-//! of one that changes all the time, in `wide` loops; `growing_factor` is the
+//! one shared vector and one a task, `side_by_side` several of both in rows; `norm` is the length of a vector that
+//! grows; `lagged` is what tasks hold of a vector that all move; `task_rows` keeps a row of K weights a feature,
+//! `gram_rows` the same with the inner products of the tasks; `p_norm_rows` keeps both and the gradient of a squared
+//! p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products; `symmetric` holds K x K
+//! matrices and is the only place that knows the linear algebra crate, `triangle` holds the half of one that changes all
+//! the time, in `wide` loops; `growing_factor` is the
 //! factor of a matrix that grows.
 
 pub(crate) mod columns;
 pub(crate) mod gram_rows;
 pub(crate) mod growing_factor;
 pub(crate) mod index_map;
+pub(crate) mod lagged;
+pub(crate) mod norm;
 pub(crate) mod p_norm_rows;
 pub(crate) mod prefetch;
 pub(crate) mod shared_own;
@@ -26,6 +29,7 @@ pub(crate) use columns::{Columns, ColumnsState};
 pub(crate) use gram_rows::{GramRows, GramRowsState};
 pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
+pub(crate) use norm::Norm;
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
 pub(crate) use shared_own::{SharedOwn, SharedOwnState};
 pub(crate) use side_by_side::SideBySide;
@@ -34,6 +38,9 @@ pub(crate) use task_rows::{TaskRows, TaskRowsState};
 pub(crate) use triangle::Triangle;
 
 use crate::error::StateError;
+
+/// Examples whose weights are on their way at a time.
+pub(crate) const AHEAD: usize = 4;
 
 /// Inner product in four sums, side by side.
 #[inline]

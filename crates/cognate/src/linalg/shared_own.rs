@@ -6,11 +6,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::index_map::NOWHERE;
+use super::norm::Squares;
 use super::prefetch::prefetch;
-use super::{IndexMap, check_finite};
+use super::{AHEAD, IndexMap, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
-use crate::example::{SparseView, TaskId};
+use crate::example::{Example, SparseView, TaskId};
+use crate::stream::Batch;
 
 /// So few weights stay in the nearest cache by themselves.
 const IN_CACHE_ANYWAY: usize = 1024;
@@ -87,7 +89,7 @@ impl SharedOwn {
     }
 
     /// Asks for the task's tables, which say where its weights are.
-    pub(crate) fn prefetch_task(&self, task: TaskId) {
+    fn prefetch_task(&self, task: TaskId) {
         prefetch(&self.own, task.index());
     }
 
@@ -124,7 +126,7 @@ impl SharedOwn {
     }
 
     /// Looks again for features that had no slot when the example was located; others may have come since.
-    pub(crate) fn relocate(&self, x: SparseView<'_>, located: &mut Located) {
+    fn relocate(&self, x: SparseView<'_>, located: &mut Located) {
         if located.known_slots == self.features.len() {
             return;
         }
@@ -167,6 +169,44 @@ impl SharedOwn {
         self.locate(task, x, &mut located);
         self.own.get(task.index()).into_iter().for_each(|own| located.find(own));
         self.add(task, x, step, &mut located);
+    }
+
+    /// Learns a batch in order, finding the weights of some examples ahead so that they are in cache when needed.
+    pub(crate) fn learn_ahead(
+        &mut self,
+        batch: &Batch,
+        located: &mut [Located; AHEAD],
+        mut learn: impl FnMut(&mut Self, Example<'_>, &mut Located),
+    ) {
+        let locate = |weights: &Self, at: usize, located: &mut [Located; AHEAD]| {
+            if at + AHEAD < batch.len() {
+                weights.prefetch_task(batch.example(at + AHEAD).task);
+            }
+            if at < batch.len() {
+                let Example { task, features, .. } = batch.example(at);
+                weights.locate(task, features, &mut located[at % AHEAD]);
+            }
+        };
+        (0..AHEAD - 1).for_each(|at| locate(self, at, located));
+        for (at, example) in batch.examples().enumerate() {
+            locate(self, at + AHEAD - 1, located);
+            let located = &mut located[at % AHEAD];
+            self.relocate(example.features, located);
+            learn(self, example, located);
+        }
+    }
+
+    /// The squares of a task's own weights, in an order that does not depend on the history.
+    pub(crate) fn own_squares(&self, task: TaskId, scratch: &mut Vec<(u32, f64)>) -> Squares {
+        scratch.clear();
+        scratch.extend(self.own.get(task.index()).into_iter().flat_map(IndexMap::iter));
+        scratch.sort_unstable_by_key(|pair| pair.0);
+        Squares::of(scratch.iter().map(|pair| pair.1))
+    }
+
+    /// The squares of the shared weights.
+    pub(crate) fn shared_squares(&self) -> Squares {
+        Squares::of(self.shared.iter().copied())
     }
 
     /// Non-zero weights `own_scale * own + shared_scale * shared` of a task, by feature.

@@ -1,37 +1,32 @@
-//! Several learners side by side: for each of a few members a shared weight vector and one own vector a task.
+//! Several weight vectors side by side: S shared ones, and O of every task's own.
 //!
-//! The members see the same examples and differ in their weights. A feature is looked up once for all of them, and
-//! what they hold for it lies in one row, so a member more costs arithmetic, not memory accesses. Touched weights
-//! only: a row appears when the first member needs it.
+//! They see the same examples and differ in their weights: several learners, or several parts of one. A feature is
+//! looked up once for all of them, and what they hold for it lies in one row, so a vector more costs arithmetic, not
+//! memory accesses. Touched weights only: a row appears when the first of them needs it.
 
 use serde::{Deserialize, Serialize};
 
-use super::IndexMap;
-use super::check_finite;
 use super::index_map::NOWHERE;
+use super::norm::Squares;
 use super::prefetch::prefetch;
+use super::{AHEAD, IndexMap, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
-use crate::example::{SparseView, TaskId};
-
-/// Learners kept side by side.
-pub(crate) const MEMBERS: usize = 5;
-
-/// A number a member.
-pub(crate) type Lanes = [f64; MEMBERS];
+use crate::example::{Example, SparseView, TaskId};
+use crate::stream::Batch;
 
 #[derive(Debug, Clone)]
-pub(crate) struct SideBySide {
+pub(crate) struct SideBySide<const S: usize, const O: usize> {
     /// Feature to slot, from 1; a feature never touched reads as slot 0.
     slots: IndexMap<u32>,
     /// Slot to feature.
     features: Vec<u32>,
     /// Shared weights of each slot; those of slot 0 are 0 for ever.
-    shared: Vec<Lanes>,
+    shared: Vec<[f64; S]>,
     /// Slot to row, a table a task; 0 where there is none.
     own: Vec<IndexMap<u32>>,
     /// Own weights of all tasks; those of row 0 are 0 for ever.
-    rows: Vec<Lanes>,
+    rows: Vec<[f64; O]>,
 }
 
 /// An example's features as they were found: filled by [`SideBySide::locate`], used by the others.
@@ -49,13 +44,6 @@ pub(crate) struct Found {
     fresh: Vec<u32>,
 }
 
-/// Inner products of one example with both parts of every member.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct LaneDots {
-    pub(crate) shared: Lanes,
-    pub(crate) own: Lanes,
-}
-
 impl Found {
     /// Asks for the entries of the task's table to be there soon.
     #[inline]
@@ -68,24 +56,24 @@ impl Found {
     }
 }
 
-impl SideBySide {
+impl<const S: usize, const O: usize> SideBySide<S, O> {
     pub(crate) fn new() -> Self {
         Self {
             slots: IndexMap::default(),
             features: vec![u32::MAX],
-            shared: vec![Lanes::default()],
+            shared: vec![[0.0; S]],
             own: Vec::new(),
-            rows: vec![Lanes::default()],
+            rows: vec![[0.0; O]],
         }
     }
 
     /// Asks for the task's table, which says where its rows are.
-    pub(crate) fn prefetch_task(&self, task: TaskId) {
+    fn prefetch_task(&self, task: TaskId) {
         prefetch(&self.own, task.index());
     }
 
     /// Finds the slots of an example's features, and asks for what hangs on them to be there soon.
-    pub(crate) fn locate(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
+    fn locate(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
         found.known_slots = self.features.len();
         found.slots.clear();
         found.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
@@ -94,7 +82,7 @@ impl SideBySide {
     }
 
     /// Looks again for features that had no slot when the example was located; others may have come since.
-    pub(crate) fn relocate(&self, x: SparseView<'_>, found: &mut Found) {
+    fn relocate(&self, x: SparseView<'_>, found: &mut Found) {
         if found.known_slots == self.features.len() {
             return;
         }
@@ -108,7 +96,7 @@ impl SideBySide {
     }
 
     /// Finds the rows of a located example, and asks for them; they hold until the task learns.
-    pub(crate) fn find_rows(&self, task: TaskId, found: &mut Found) {
+    fn find_rows(&self, task: TaskId, found: &mut Found) {
         found.rows.clear();
         let Some(own) = self.own.get(task.index()) else {
             found.rows.resize(found.slots.len(), NOWHERE);
@@ -124,29 +112,43 @@ impl SideBySide {
         found.rows.iter().for_each(|row| prefetch(&self.rows, *row as usize));
     }
 
-    /// Inner products of an example whose rows have been found.
-    pub(crate) fn dots(&self, x: SparseView<'_>, found: &Found) -> LaneDots {
+    /// Shows what is held for each feature of an example whose rows have been found, with the feature's value.
+    #[inline]
+    pub(crate) fn for_each(
+        &self,
+        x: SparseView<'_>,
+        found: &Found,
+        mut see: impl FnMut(&[f64; S], &[f64; O], f64),
+    ) {
         debug_assert!(found.slots.len() == x.len() && found.rows.len() == x.len(), "found for this example");
-        let mut dots = LaneDots::default();
         for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            let (shared, own) = (&self.shared[*slot as usize], &self.rows[*row as usize]);
-            for member in 0..MEMBERS {
-                dots.shared[member] += shared[member] * value;
-                dots.own[member] += own[member] * value;
-            }
+            see(&self.shared[*slot as usize], &self.rows[*row as usize], *value);
         }
-        dots
     }
 
-    /// The same for an example that has not been located; leaves it found.
-    pub(crate) fn dots_of(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) -> LaneDots {
+    /// Locates an example and finds its rows.
+    pub(crate) fn find(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
         self.locate(task, x, found);
         self.find_rows(task, found);
-        self.dots(x, found)
     }
 
-    /// Adds `steps[member] * x` to both parts of every member; right after [`Self::dots`] of the same example.
-    pub(crate) fn add(&mut self, task: TaskId, x: SparseView<'_>, steps: Lanes, found: &mut Found) {
+    /// Changes what is held for each feature of an example whose rows have been found; rows that are missing come first.
+    #[inline]
+    pub(crate) fn change(
+        &mut self,
+        task: TaskId,
+        x: SparseView<'_>,
+        found: &mut Found,
+        mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
+    ) {
+        self.make_rows(task, x, found);
+        for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
+            change(&mut self.shared[*slot as usize], &mut self.rows[*row as usize], *value);
+        }
+    }
+
+    /// Makes slots and rows for the features of an example that have none.
+    pub(crate) fn make_rows(&mut self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
         for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
             if *slot == NOWHERE {
                 *slot = self.features.len() as u32;
@@ -156,13 +158,95 @@ impl SideBySide {
         }
         grow(&mut self.shared, self.features.len());
         self.add_rows(task, found);
-        for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            let (shared, own) = (&mut self.shared[*slot as usize], &mut self.rows[*row as usize]);
-            for member in 0..MEMBERS {
-                shared[member] += steps[member] * value;
-                own[member] += steps[member] * value;
-            }
+    }
+
+    /// What is held for the features of an example, one by one: the slot, what is shared, the task's own.
+    pub(crate) fn held<'a>(
+        &'a self,
+        found: &'a Found,
+    ) -> impl Iterator<Item = (u32, &'a [f64; S], &'a [f64; O])> {
+        let rows = found.slots.iter().zip(&found.rows);
+        rows.map(|(slot, row)| (*slot, &self.shared[*slot as usize], &self.rows[*row as usize]))
+    }
+
+    /// The number of slots; 0 is that of features never touched.
+    pub(crate) fn slots(&self) -> usize {
+        self.features.len()
+    }
+
+    /// The rows of a task; their order depends on the history of the table.
+    pub(crate) fn rows_of(&self, task: TaskId) -> impl Iterator<Item = &[f64; O]> {
+        let rows = self.own.get(task.index()).into_iter().flat_map(IndexMap::iter);
+        rows.map(|(_, row)| &self.rows[row as usize])
+    }
+
+    /// A task's row for a slot, made if there is none.
+    pub(crate) fn row(&mut self, task: TaskId, slot: u32) -> &mut [f64; O] {
+        if self.own.len() <= task.index() {
+            self.own.resize_with(task.index() + 1, IndexMap::default);
         }
+        let row = self.own[task.index()].entry(slot);
+        if *row == NOWHERE {
+            *row = self.rows.len() as u32;
+            grow(&mut self.rows, *row as usize + 1);
+        }
+        &mut self.rows[*row as usize]
+    }
+
+    /// Learns a batch in order, finding the rows of some examples ahead so that they are in cache when needed.
+    pub(crate) fn learn_ahead(
+        &mut self,
+        batch: &Batch,
+        found: &mut [Found; AHEAD],
+        mut learn: impl FnMut(&mut Self, Example<'_>, &mut Found),
+    ) {
+        let locate = |weights: &Self, at: usize, found: &mut [Found; AHEAD]| {
+            if at + AHEAD < batch.len() {
+                weights.prefetch_task(batch.example(at + AHEAD).task);
+            }
+            if at < batch.len() {
+                let Example { task, features, .. } = batch.example(at);
+                weights.locate(task, features, &mut found[at % AHEAD]);
+            }
+        };
+        (0..AHEAD - 1).for_each(|at| locate(self, at, found));
+        for (at, example) in batch.examples().enumerate() {
+            locate(self, at + AHEAD - 1, found);
+            let found = &mut found[at % AHEAD];
+            self.relocate(example.features, found);
+            self.find_rows(example.task, found);
+            learn(self, example, found);
+        }
+    }
+
+    /// Changes what all tasks share, of every feature.
+    pub(crate) fn change_shared(&mut self, change: impl FnMut(&mut [f64; S])) {
+        self.shared[1..].iter_mut().for_each(change);
+    }
+
+    /// The squares of one of the shared vectors.
+    pub(crate) fn shared_squares(&self, at: usize) -> Squares {
+        Squares::of(self.shared.iter().map(|row| row[at]))
+    }
+
+    /// Changes every row of a task; their order depends on the history of the table.
+    pub(crate) fn change_rows(&mut self, task: TaskId, mut change: impl FnMut(&mut [f64; O])) {
+        for (_, row) in self.own.get(task.index()).into_iter().flat_map(IndexMap::iter) {
+            change(&mut self.rows[row as usize]);
+        }
+    }
+
+    /// Adds up the squares of a number of each row of a task, in an order that does not depend on the history.
+    pub(crate) fn sum_squares(
+        &self,
+        task: TaskId,
+        scratch: &mut Vec<(u32, u32)>,
+        number: impl Fn(&[f64; O]) -> f64,
+    ) -> Squares {
+        scratch.clear();
+        scratch.extend(self.own.get(task.index()).into_iter().flat_map(IndexMap::iter));
+        scratch.sort_unstable();
+        Squares::of(scratch.iter().map(|(_, row)| number(&self.rows[*row as usize])))
     }
 
     /// Makes rows for the slots that the task has none for.
@@ -186,15 +270,26 @@ impl SideBySide {
         grow(&mut self.rows, next);
     }
 
-    /// Non-zero weights of a task by feature: over the members, `own * own weight + shared * shared weight`.
-    pub(crate) fn weights(&self, task: TaskId, scales: LaneDots) -> Vec<(u32, f64)> {
+    /// Non-zero weights by feature, of what is shared and a task's own.
+    pub(crate) fn weights(
+        &self,
+        task: TaskId,
+        weight: impl Fn(&[f64; S], &[f64; O]) -> f64,
+    ) -> Vec<(u32, f64)> {
+        self.weights_by_slot(task, |_, shared, own| weight(shared, own))
+    }
+
+    /// The same of weights that depend on the slot too.
+    pub(crate) fn weights_by_slot(
+        &self,
+        task: TaskId,
+        weight: impl Fn(u32, &[f64; S], &[f64; O]) -> f64,
+    ) -> Vec<(u32, f64)> {
         let own = self.own.get(task.index());
         let mut weights: Vec<(u32, f64)> = Vec::new();
         for slot in 1..self.features.len() {
             let row = &self.rows[own.map_or(NOWHERE, |own| own.get(slot as u32)) as usize];
-            let shared = &self.shared[slot];
-            let parts = (0..MEMBERS).map(|at| scales.own[at] * row[at] + scales.shared[at] * shared[at]);
-            let weight: f64 = parts.sum();
+            let weight = weight(slot as u32, &self.shared[slot], row);
             if weight != 0.0 {
                 weights.push((self.features[slot], weight));
             }
@@ -207,20 +302,23 @@ impl SideBySide {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.slots.heap_bytes()
             + self.features.capacity() * size_of::<u32>()
-            + (self.shared.capacity() + self.rows.capacity()) * size_of::<Lanes>()
+            + (self.shared.capacity() * S + self.rows.capacity() * O) * size_of::<f64>()
             + self.own.capacity() * size_of::<IndexMap<u32>>()
             + self.own.iter().map(IndexMap::heap_bytes).sum::<usize>()
     }
 
-    /// The saved form: equal states give equal bytes, however they were reached.
-    pub(crate) fn state(&self) -> SideBySideState {
+    /// The saved form, with this of each of a task's rows: equal states give equal bytes, however they were reached.
+    pub(crate) fn state<const N: usize>(
+        &self,
+        saved: impl Fn(TaskId, &[f64; O]) -> [f64; N],
+    ) -> SideBySideState {
         let (mut ends, mut slots, mut own) = (Vec::new(), Vec::new(), Vec::new());
-        for table in &self.own {
+        for (task, table) in self.own.iter().enumerate() {
             for (slot, row) in table.sorted() {
-                let row = &self.rows[row as usize];
+                let row = saved(TaskId(task as u32), &self.rows[row as usize]);
                 if row.iter().any(|weight| *weight != 0.0) {
                     slots.push(slot);
-                    own.extend_from_slice(row);
+                    own.extend_from_slice(&row);
                 }
             }
             ends.push(slots.len() as u64);
@@ -238,8 +336,12 @@ impl SideBySide {
         }
     }
 
-    /// Takes a saved form, checking everything that later code trusts.
-    pub(crate) fn restore(tasks: usize, state: SideBySideState) -> Result<Self, StateError> {
+    /// Takes a saved form, making a row of each that was saved, and checks everything that later code trusts.
+    pub(crate) fn restore<const N: usize>(
+        tasks: usize,
+        state: SideBySideState,
+        row: impl Fn([f64; N]) -> [f64; O],
+    ) -> Result<Self, StateError> {
         let mut weights = Self::new();
         for feature in state.features.0 {
             if feature == u32::MAX || weights.slots.get(feature) != NOWHERE {
@@ -252,7 +354,7 @@ impl SideBySide {
         check_finite(&state.shared.0)?;
         check_finite(&state.own.0)?;
         weights.shared.extend(lanes(&state.shared.0, slots - 1)?);
-        weights.rows.extend(lanes(&state.own.0, state.own_slots.0.len())?);
+        weights.rows.extend(lanes::<N>(&state.own.0, state.own_slots.0.len())?.map(row));
         let (keys, ends) = (state.own_slots.0, state.own_ends.0);
         if ends.len() > tasks || ends.last().copied().unwrap_or(0) != keys.len() as u64 {
             return Err(StateError::new("own vectors and their ends disagree"));
@@ -280,18 +382,18 @@ impl SideBySide {
 }
 
 /// Lengthens by zeros, with little room to spare: these are the largest arrays that a learner has.
-fn grow(rows: &mut Vec<Lanes>, length: usize) {
+fn grow<const N: usize>(rows: &mut Vec<[f64; N]>, length: usize) {
     if length > rows.capacity() {
         rows.reserve_exact((length - rows.len()).max(rows.len() / 4));
     }
-    rows.resize(length, Lanes::default());
+    rows.resize(length, [0.0; N]);
 }
 
 /// Numbers cut into so many rows.
-fn lanes(numbers: &[f64], rows: usize) -> Result<impl Iterator<Item = Lanes>, StateError> {
-    let (cut, rest) = numbers.as_chunks::<MEMBERS>();
+fn lanes<const N: usize>(numbers: &[f64], rows: usize) -> Result<impl Iterator<Item = [f64; N]>, StateError> {
+    let (cut, rest) = numbers.as_chunks::<N>();
     if cut.len() != rows || !rest.is_empty() {
-        return Err(StateError::new("a row does not have one weight a member"));
+        return Err(StateError::new("a row does not have one weight a vector"));
     }
     Ok(cut.iter().copied())
 }
@@ -301,7 +403,7 @@ fn lanes(numbers: &[f64], rows: usize) -> Result<impl Iterator<Item = Lanes>, St
 pub(crate) struct SideBySideState {
     /// Features in order of slot, from 1.
     features: Block<u32>,
-    /// Shared weights of each slot, a row of members after the other.
+    /// Shared weights of each slot, a row after the other.
     shared: Block<f64>,
     /// Where each task's rows end in the next two.
     own_ends: Block<u64>,

@@ -11,15 +11,29 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AHEAD;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::hedge::{Hedge, HedgeState, mix};
 use crate::interaction::{Scales, Uniform};
 use crate::learner::{Outcome, in_task_order};
-use crate::linalg::SideBySide;
-use crate::linalg::side_by_side::{Found, LaneDots, Lanes, MEMBERS, SideBySideState};
+use crate::linalg::side_by_side::{Found, SideBySideState};
+use crate::linalg::{AHEAD, SideBySide};
 use crate::stream::Batch;
+
+/// Learners side by side.
+pub(super) const MEMBERS: usize = 5;
+
+/// A number a member.
+pub(super) type Lanes = [f64; MEMBERS];
+
+/// Inner products of one example with both parts of every member, or factors of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct LaneDots {
+    shared: Lanes,
+    own: Lanes,
+}
+
+type Members = SideBySide<MEMBERS, MEMBERS>;
 
 /// b of each member for K tasks.
 fn strengths(tasks: usize) -> Lanes {
@@ -35,65 +49,55 @@ fn scales(tasks: usize) -> LaneDots {
 
 #[derive(Debug, Clone)]
 pub(super) struct Auto {
-    weights: SideBySide,
-    hedge: Hedge<MEMBERS>,
-    /// The factors, and the K they are for; follow from it.
-    scales: LaneDots,
-    scales_for: usize,
+    weights: Members,
+    mixture: Mixture,
     /// Scratch, not state.
     found: [Found; AHEAD],
     margins: Vec<Lanes>,
 }
 
-impl Auto {
-    pub(super) fn new() -> Self {
-        Self {
-            weights: SideBySide::new(),
-            hedge: Hedge::new(),
-            scales: scales(1),
-            scales_for: 1,
-            found: Default::default(),
-            margins: Vec::new(),
-        }
-    }
+/// All but the weights.
+#[derive(Debug, Clone)]
+struct Mixture {
+    hedge: Hedge<MEMBERS>,
+    /// The factors, and the K they are for; follow from it.
+    scales: LaneDots,
+    scales_for: usize,
+}
 
+/// Inner products of an example whose rows have been found.
+fn dots(weights: &Members, x: SparseView<'_>, found: &Found) -> LaneDots {
+    let mut dots = LaneDots::default();
+    weights.for_each(x, found, |shared, own, value| {
+        for member in 0..MEMBERS {
+            dots.shared[member] += shared[member] * value;
+            dots.own[member] += own[member] * value;
+        }
+    });
+    dots
+}
+
+impl Mixture {
     /// The factors for K tasks.
     #[inline]
     fn scales(&self, tasks: usize) -> LaneDots {
         if tasks == self.scales_for { self.scales } else { scales(tasks) }
     }
 
-    /// Margins of the members, whose dots are these.
+    /// Margins of the members on an example whose rows have been found.
     #[inline]
-    fn combine(&self, tasks: usize, dots: &LaneDots) -> Lanes {
-        let scales = self.scales(tasks);
+    fn members(&self, weights: &Members, tasks: usize, x: SparseView<'_>, found: &Found) -> Lanes {
+        let (scales, dots) = (self.scales(tasks), dots(weights, x, found));
         std::array::from_fn(|at| scales.own[at] * dots.own[at] + scales.shared[at] * dots.shared[at])
     }
 
-    /// Margins of the members.
-    fn members(&self, tasks: usize, task: TaskId, x: SparseView<'_>, found: &mut Found) -> Lanes {
-        self.combine(tasks, &self.weights.dots_of(task, x, found))
-    }
-
-    pub(super) fn margin(&self, tasks: usize, task: TaskId, x: SparseView<'_>) -> f64 {
-        self.hedge.margin(self.members(tasks, task, x, &mut Found::default()))
-    }
-
-    pub(super) fn update(&mut self, tasks: usize, example: Example<'_>, margin: f64) -> bool {
-        let mut found = std::mem::take(&mut self.found[0]);
-        let members = self.members(tasks, example.task, example.features, &mut found);
-        let updated = self.update_found(tasks, example, members, margin, &mut found);
-        self.found[0] = found;
-        updated
-    }
-
     /// Every member learns from its own mistake, on an example whose rows have been found.
-    fn update_found(
+    fn update(
         &mut self,
+        weights: &mut Members,
         tasks: usize,
         example: Example<'_>,
-        members: Lanes,
-        margin: f64,
+        (members, margin): (Lanes, f64),
         found: &mut Found,
     ) -> bool {
         if self.scales_for != tasks {
@@ -102,45 +106,69 @@ impl Auto {
         let Example { task, features, label } = example;
         let steps = members.map(|member| if is_mistake(label, member) { label } else { 0.0 });
         if members.iter().any(|member| is_mistake(label, *member)) {
-            self.weights.add(task, features, steps, found);
+            weights.change(task, features, found, |shared, own, value| {
+                for member in 0..MEMBERS {
+                    shared[member] += steps[member] * value;
+                    own[member] += steps[member] * value;
+                }
+            });
         }
         self.hedge.count(label, members, margin)
     }
 
-    pub(super) fn learn(&mut self, tasks: usize, example: Example<'_>) -> Outcome {
-        let mut found = std::mem::take(&mut self.found[0]);
-        let members = self.members(tasks, example.task, example.features, &mut found);
+    fn learn(
+        &mut self,
+        weights: &mut Members,
+        tasks: usize,
+        example: Example<'_>,
+        found: &mut Found,
+    ) -> Outcome {
+        let members = self.members(weights, tasks, example.features, found);
         let margin = self.hedge.margin(members);
-        let updated = self.update_found(tasks, example, members, margin, &mut found);
-        self.found[0] = found;
-        Outcome { margin, updated }
+        Outcome { margin, updated: self.update(weights, tasks, example, (members, margin), found) }
+    }
+}
+
+impl Auto {
+    pub(super) fn new() -> Self {
+        Self {
+            weights: Members::new(),
+            mixture: Mixture { hedge: Hedge::new(), scales: scales(1), scales_for: 1 },
+            found: Default::default(),
+            margins: Vec::new(),
+        }
     }
 
-    /// As one by one, finding the weights of some examples ahead so that they are in cache when needed.
+    /// Margins of the members.
+    fn members(&self, tasks: usize, task: TaskId, x: SparseView<'_>, found: &mut Found) -> Lanes {
+        self.weights.find(task, x, found);
+        self.mixture.members(&self.weights, tasks, x, found)
+    }
+
+    pub(super) fn margin(&self, tasks: usize, task: TaskId, x: SparseView<'_>) -> f64 {
+        self.mixture.hedge.margin(self.members(tasks, task, x, &mut Found::default()))
+    }
+
+    pub(super) fn update(&mut self, tasks: usize, example: Example<'_>, margin: f64) -> bool {
+        let mut found = std::mem::take(&mut self.found[0]);
+        let members = self.members(tasks, example.task, example.features, &mut found);
+        let updated = self.mixture.update(&mut self.weights, tasks, example, (members, margin), &mut found);
+        self.found[0] = found;
+        updated
+    }
+
+    pub(super) fn learn(&mut self, tasks: usize, example: Example<'_>) -> Outcome {
+        let found = &mut self.found[0];
+        self.weights.find(example.task, example.features, found);
+        self.mixture.learn(&mut self.weights, tasks, example, found)
+    }
+
     pub(super) fn learn_batch(&mut self, tasks: &mut usize, batch: &Batch, outcomes: &mut Vec<Outcome>) {
-        let mut found = std::mem::take(&mut self.found);
-        let locate = |weights: &SideBySide, at: usize, found: &mut [Found; AHEAD]| {
-            if at + AHEAD < batch.len() {
-                weights.prefetch_task(batch.example(at + AHEAD).task);
-            }
-            if at < batch.len() {
-                let Example { task, features, .. } = batch.example(at);
-                weights.locate(task, features, &mut found[at % AHEAD]);
-            }
-        };
-        (0..AHEAD - 1).for_each(|at| locate(&self.weights, at, &mut found));
-        for (at, example) in batch.examples().enumerate() {
-            locate(&self.weights, at + AHEAD - 1, &mut found);
+        let Self { weights, mixture, found, .. } = self;
+        weights.learn_ahead(batch, found, |weights, example, found| {
             *tasks = (*tasks).max(example.task.index() + 1);
-            let found = &mut found[at % AHEAD];
-            self.weights.relocate(example.features, found);
-            self.weights.find_rows(example.task, found);
-            let members = self.combine(*tasks, &self.weights.dots(example.features, found));
-            let margin = self.hedge.margin(members);
-            let updated = self.update_found(*tasks, example, members, margin, found);
-            outcomes.push(Outcome { margin, updated });
-        }
-        self.found = found;
+            outcomes.push(mixture.learn(weights, *tasks, example, found));
+        });
     }
 
     /// All margins first, those of the members too, then updates in task order.
@@ -150,39 +178,41 @@ impl Auto {
         margins.clear();
         for Example { task, features, .. } in round.examples() {
             let members = self.members((*tasks).max(task.index() + 1), task, features, &mut found);
-            outcomes.push(Outcome { margin: self.hedge.margin(members), updated: false });
+            outcomes.push(Outcome { margin: self.mixture.hedge.margin(members), updated: false });
             margins.push(members);
         }
         for at in in_task_order(round) {
             let example = round.example(at);
             *tasks = (*tasks).max(example.task.index() + 1);
-            self.weights.locate(example.task, example.features, &mut found);
-            self.weights.find_rows(example.task, &mut found);
+            self.weights.find(example.task, example.features, &mut found);
+            let found_margins = (margins[at], outcomes[at].margin);
             outcomes[at].updated =
-                self.update_found(*tasks, example, margins[at], outcomes[at].margin, &mut found);
+                self.mixture.update(&mut self.weights, *tasks, example, found_margins, &mut found);
         }
         (self.found[0], self.margins) = (found, margins);
     }
 
     /// The weighted mean of the members' R.
     pub(super) fn mean_scales(&self, tasks: usize) -> Scales {
-        let (weights, scales) = (self.hedge.weights(), self.scales(tasks));
+        let (weights, scales) = (self.mixture.hedge.weights(), self.mixture.scales(tasks));
         Scales { own: mix(weights, scales.own), shared: mix(weights, scales.shared) }
     }
 
     /// b of each member, and how much it is trusted.
     pub(super) fn strengths(&self, tasks: usize) -> Vec<(f64, f64)> {
-        strengths(tasks).into_iter().zip(self.hedge.weights()).collect()
+        strengths(tasks).into_iter().zip(self.mixture.hedge.weights()).collect()
     }
 
     /// Weights of the mean margin, which is linear.
     pub(super) fn weights(&self, tasks: usize, task: TaskId) -> Vec<(u32, f64)> {
-        let (weights, mut scales) = (self.hedge.weights(), self.scales(tasks));
+        let (weights, mut scales) = (self.mixture.hedge.weights(), self.mixture.scales(tasks));
         for at in 0..MEMBERS {
             scales.own[at] *= weights[at];
             scales.shared[at] *= weights[at];
         }
-        self.weights.weights(task, scales)
+        self.weights.weights(task, |shared, own| {
+            (0..MEMBERS).map(|at| scales.own[at] * own[at] + scales.shared[at] * shared[at]).sum()
+        })
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -190,12 +220,12 @@ impl Auto {
     }
 
     pub(super) fn state(&self) -> AutoState {
-        AutoState { weights: self.weights.state(), hedge: self.hedge.state() }
+        AutoState { weights: self.weights.state(|_, row| *row), hedge: self.mixture.hedge.state() }
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: AutoState) -> Result<(), StateError> {
-        (self.weights, self.hedge) =
-            (SideBySide::restore(tasks, state.weights)?, Hedge::restore(&state.hedge)?);
+        self.weights = SideBySide::restore(tasks, state.weights, |row: Lanes| row)?;
+        self.mixture.hedge = Hedge::restore(&state.hedge)?;
         Ok(())
     }
 }

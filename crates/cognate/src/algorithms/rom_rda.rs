@@ -1,0 +1,338 @@
+//! Shared, individual and outlier parts of every task, by regularized dual averaging.
+//!
+//! Paper: ROM17 section II-D, Algorithm 2.
+//! Protocol: all tasks in one round; on a one-task stream a round has one example, and all rounds count in t.
+//!
+//! State: t; G = sum of y x over all examples with a loss, and G_i over those of task i, with |G_i|. The averages of
+//! (14) to (16) are -G/t and -G_i/t, so K + 1 sums are all there is to keep.
+//!
+//! Predict: (u + p_i + q_i)'x with theta = kappa sqrt(t) and, after t rounds,
+//! (20) u = G / (alpha t + theta), (21) p_i = G_i / (beta t + theta),
+//! (22) q_i = max(0, 1 - gamma t / |G_i|) G_i / theta, 0 at |G_i| = 0. Before the first round all are 0.
+//! Update, where the hinge loss is positive: G += y x, G_i += y x. t grows with every round.
+//!
+//! Cost: predict and update O(s). Memory: touched weights.
+//!
+//! Bound: Theorem 6, regret (kappa D^2 + G_*^2 / kappa) sqrt(T) (tests/regret.rs).
+//!
+//! Outliers: q_i is not 0 where the average gradient of task i is longer than gamma, which lies between 0 and |x|; with
+//! beta > 0 it stays that long for a task whose p_i would have to be longer than gamma / beta. On ROM17's walk, where |x|
+//! is about 10, kappa = 1, beta = 0.1, gamma = 0.2 mark the outlier alone (tests/robust.rs); they grow with |x|. The
+//! defaults are for learning, on examples of length 1: with beta = 0 averages fade, and so do outlier parts.
+//!
+//! Departures: none. Before (11) the paper's average lacks 1/t, and the gradient in (13) is of F_tau; see the errata.
+//! Reduces to: with large gamma there are no outlier parts; with large beta too, one model for all tasks; with large
+//! alpha, tasks on their own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{About, Algorithm, Parameters, Protocol, check_not_negative, restored_tasks};
+use crate::error::{ConfigError, ConfigProblem, StateError};
+use crate::example::{Example, SparseView, TaskId, hinge};
+use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
+use crate::linalg::norm::NormsState;
+use crate::linalg::shared_own::{self, Dots, Located};
+use crate::linalg::{AHEAD, Norm, SharedOwn, SharedOwnState};
+use crate::stream::Batch;
+use crate::tasks::Tasks;
+
+/// Parameters of `rom-rda`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RomRdaConfig {
+    /// How slowly weights move: theta = kappa sqrt(t)
+    #[schemars(range(min = 1e-6))]
+    pub kappa: f64,
+    /// Penalty on the shared part; a large one leaves every task on its own
+    #[schemars(range(min = 0.0))]
+    pub alpha: f64,
+    /// Penalty on the individual parts
+    #[schemars(range(min = 0.0))]
+    pub beta: f64,
+    /// Penalty on the outlier parts: how much a task must differ to have one
+    #[schemars(range(min = 0.0))]
+    pub gamma: f64,
+}
+
+/// Below this theta hardly grows, and weights are rounding errors times a large number.
+const LEAST_KAPPA: f64 = 1e-6;
+
+impl Default for RomRdaConfig {
+    /// For examples of length 1.
+    fn default() -> Self {
+        Self { kappa: 0.05, alpha: 0.0, beta: 0.0, gamma: 0.1 }
+    }
+}
+
+impl Parameters for RomRdaConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
+        let mut problems = Vec::new();
+        if !(self.kappa.is_finite() && self.kappa >= LEAST_KAPPA) {
+            problems.push(ConfigProblem::new(
+                "kappa",
+                format!(
+                    "must be at least {LEAST_KAPPA}, so that theta = kappa sqrt(t) grows with the rounds, got {}",
+                    self.kappa
+                ),
+            ));
+        }
+        let penalties = [("alpha", self.alpha), ("beta", self.beta), ("gamma", self.gamma)];
+        problems
+            .extend(penalties.into_iter().filter_map(|(name, penalty)| check_not_negative(name, penalty)));
+        problems
+    }
+}
+
+/// Robust dual averaging; see the head of its file.
+#[derive(Debug, Clone)]
+pub struct RomRda {
+    tasks: usize,
+    weights: SharedOwn,
+    averages: Averages,
+    /// Scratch, not state.
+    located: [Located; AHEAD],
+}
+
+/// What makes weights of the sums.
+#[derive(Debug, Clone)]
+struct Averages {
+    config: RomRdaConfig,
+    /// t.
+    rounds: u64,
+    /// |G_i|.
+    norms: Vec<Norm>,
+    /// Scratch, not state.
+    pairs: Vec<(u32, f64)>,
+}
+
+/// Factors of the sums that make the three parts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Factors {
+    /// u = shared G.
+    shared: f64,
+    /// p_i = individual G_i.
+    individual: f64,
+    /// q_i = outlier G_i.
+    outlier: f64,
+}
+
+impl Averages {
+    fn factors(&self, task: TaskId) -> Factors {
+        if self.rounds == 0 {
+            return Factors::default();
+        }
+        let RomRdaConfig { kappa, alpha, beta, gamma } = self.config;
+        let t = self.rounds as f64;
+        let theta = kappa * t.sqrt();
+        let norm = self.norms.get(task.index()).map_or(0.0, |norm| norm.get());
+        let kept = if norm > 0.0 { (1.0 - gamma * t / norm).max(0.0) } else { 0.0 };
+        Factors {
+            shared: 1.0 / (alpha * t + theta),    // (20)
+            individual: 1.0 / (beta * t + theta), // (21)
+            outlier: kept / theta,                // (22)
+        }
+    }
+
+    fn margin(&self, task: TaskId, dots: Dots) -> f64 {
+        let Factors { shared, individual, outlier } = self.factors(task);
+        shared * dots.shared + (individual + outlier) * dots.own
+    }
+
+    /// Adds the gradient of an example with a loss; right after the dots of the same example.
+    fn add(&mut self, weights: &mut SharedOwn, example: Example<'_>, dots: Dots, located: &mut Located) {
+        let Example { task, features, label } = example;
+        weights.add(task, features, label, located);
+        if self.norms.len() <= task.index() {
+            self.norms.resize(task.index() + 1, Norm::NEW);
+        }
+        let norm = &mut self.norms[task.index()];
+        let squared = norm.squared_after(label, dots.own, features.norm_squared());
+        if norm.follow(squared, features.len()) {
+            norm.count(weights.own_squares(task, &mut self.pairs));
+        }
+    }
+
+    /// A round of one example whose features have been located.
+    fn learn(&mut self, weights: &mut SharedOwn, example: Example<'_>, located: &mut Located) -> Outcome {
+        let dots = weights.dots(example.task, example.features, located);
+        let margin = self.margin(example.task, dots);
+        let updated = hinge(example.label, margin) > 0.0;
+        if updated {
+            self.add(weights, example, dots, located);
+        }
+        self.rounds += 1;
+        Outcome { margin, updated }
+    }
+}
+
+/// Both sums are kept.
+const BOTH: shared_own::Parts = shared_own::Parts { shared: true, own: true };
+
+impl RomRda {
+    pub(super) const ABOUT: About = About {
+        id: "rom-rda",
+        title: "shared, individual and outlier parts, by dual averaging",
+        paper: "ROM17 Alg. 2",
+        protocol: Protocol::OneTask,
+        predict_cost: "O(s)",
+        update_cost: "O(s)",
+        memory: "touched weights",
+        most_tasks: None,
+    };
+
+    /// Learns from an example that has a loss.
+    fn add(&mut self, example: Example<'_>) {
+        let located = &mut self.located[0];
+        self.weights.locate(example.task, example.features, located);
+        let dots = self.weights.dots(example.task, example.features, located);
+        self.averages.add(&mut self.weights, example, dots, located);
+    }
+}
+
+impl Predict for RomRda {
+    fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        self.averages.margin(task, self.weights.dots_of(task, x))
+    }
+}
+
+impl LearnOne for RomRda {
+    fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
+        self.tasks = self.tasks.max(example.task.index() + 1);
+        let updated = hinge(example.label, margin) > 0.0;
+        if updated {
+            self.add(example);
+        }
+        self.averages.rounds += 1;
+        updated
+    }
+
+    /// As margin then update, looking each feature up once.
+    fn learn(&mut self, example: Example<'_>) -> Outcome {
+        self.tasks = self.tasks.max(example.task.index() + 1);
+        let Self { weights, averages, located, .. } = self;
+        weights.locate(example.task, example.features, &mut located[0]);
+        averages.learn(weights, example, &mut located[0])
+    }
+
+    /// The averages are over rounds that were learnt.
+    fn skip(&mut self, task: TaskId) {
+        self.tasks = self.tasks.max(task.index() + 1);
+    }
+
+    fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
+        outcomes.clear();
+        let Self { tasks, weights, averages, located } = self;
+        weights.learn_ahead(batch, located, |weights, example, located| {
+            *tasks = (*tasks).max(example.task.index() + 1);
+            outcomes.push(averages.learn(weights, example, located));
+        });
+    }
+
+    fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
+        outcomes.clear();
+        outcomes.extend(round.examples().map(|example| {
+            let margin = self.margin(example.task, example.features);
+            Outcome { margin, updated: hinge(example.label, margin) > 0.0 }
+        }));
+        for at in in_task_order(round) {
+            let example = round.example(at);
+            self.tasks = self.tasks.max(example.task.index() + 1);
+            if outcomes[at].updated {
+                self.add(example);
+            }
+        }
+        self.averages.rounds += 1;
+    }
+}
+
+impl Inspect for RomRda {
+    fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    /// By how much of an example with a loss the weights move.
+    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        let Factors { shared, individual, outlier } = self.averages.factors(to);
+        if to == from { shared + individual + outlier } else { shared }
+    }
+
+    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        let Factors { shared, individual, outlier } = self.averages.factors(task);
+        self.weights.weights(task, Dots { shared, own: individual + outlier })
+    }
+
+    fn parts(&self) -> Option<Vec<Parts>> {
+        let shared = self.weights.shared_squares().norm();
+        let parts = |task: u32| {
+            let factors = self.averages.factors(TaskId(task));
+            let norm = self.averages.norms.get(task as usize).map_or(0.0, |norm| norm.get());
+            Parts {
+                shared: factors.shared * shared,
+                individual: factors.individual * norm,
+                outlier: factors.outlier * norm,
+                outlier_active: factors.outlier * norm > 0.0,
+            }
+        };
+        Some((0..self.tasks as u32).map(parts).collect())
+    }
+
+    fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {
+        let factors = self.averages.factors(task);
+        let scales = match part {
+            Part::Shared => Dots { shared: factors.shared, own: 0.0 },
+            Part::Individual => Dots { shared: 0.0, own: factors.individual },
+            Part::Outlier => Dots { shared: 0.0, own: factors.outlier },
+        };
+        Some(self.weights.weights(task, scales))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.weights.heap_bytes() + self.averages.norms.capacity() * size_of::<Norm>()
+    }
+}
+
+/// Saved form of [`RomRda`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RomRdaState {
+    tasks: u64,
+    rounds: u64,
+    weights: SharedOwnState,
+    norms: NormsState,
+}
+
+impl Algorithm for RomRda {
+    type Config = RomRdaConfig;
+    type State = RomRdaState;
+
+    fn build(config: &RomRdaConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
+        let averages = Averages { config: config.clone(), rounds: 0, norms: Vec::new(), pairs: Vec::new() };
+        Ok(Self {
+            tasks: tasks.count(),
+            weights: SharedOwn::new(BOTH),
+            averages,
+            located: Default::default(),
+        })
+    }
+
+    fn state(&self) -> RomRdaState {
+        RomRdaState {
+            tasks: self.tasks as u64,
+            rounds: self.averages.rounds,
+            weights: self.weights.state(),
+            norms: NormsState::of(self.averages.norms.iter().copied()),
+        }
+    }
+
+    fn restore(&mut self, state: RomRdaState) -> Result<(), StateError> {
+        let tasks = restored_tasks(state.tasks, self.tasks)?;
+        let norms = state.norms.restore()?;
+        if norms.len() > tasks {
+            return Err(StateError::new("more norms than tasks"));
+        }
+        self.weights = SharedOwn::restore(BOTH, tasks, state.weights)?;
+        self.averages.norms = norms;
+        (self.averages.rounds, self.tasks) = (state.rounds, tasks);
+        Ok(())
+    }
+}
