@@ -11,6 +11,7 @@ mod help;
 mod inspect;
 mod interactions;
 mod learn;
+mod learned_relations;
 mod outputs;
 mod predict;
 mod queries;
