@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 const RULES: [&str; 5] = ["log-det", "covariance", "von-neumann", "batch-optimal", "scale-free"];
 
-fn relation_learner(parameters: Value) -> Value {
+fn relation_learner(parameters: &Value) -> Value {
     json!({"learner": {"relation-perceptron": parameters}})
 }
 
@@ -65,7 +65,7 @@ proptest! {
         for sample in &mut drawn {
             sample.x.iter_mut().for_each(|value| *value *= scale);
         }
-        let mut model = harness::model(&relation_learner(parameters));
+        let mut model = harness::model(&relation_learner(&parameters));
         for report in harness::learn(&mut model, &text(&drawn, name)) {
             prop_assert!(report.margin.is_finite());
         }
@@ -91,7 +91,7 @@ fn no_eta_is_too_large() {
         for eta in [1.0, 1e10, 1e300] {
             for trace in ["start", "none"] {
                 let parameters = json!({"relation": rule, "eta": eta, "trace": trace, "priming": 1});
-                let mut model = harness::model(&relation_learner(parameters));
+                let mut model = harness::model(&relation_learner(&parameters));
                 let reports = harness::learn(&mut model, &stream);
                 assert!(reports.iter().all(|report| report.margin.is_finite()), "{rule} {eta} {trace}");
                 let relation = relation(&model);
@@ -105,9 +105,9 @@ fn no_eta_is_too_large() {
 #[test]
 fn the_opposed_triple_is_found_out() {
     let configs = [
-        relation_learner(json!({"priming": 100, "start": 3})),
-        relation_learner(json!({"relation": "von-neumann", "priming": 100, "start": 3})),
-        relation_learner(json!({"relation": "scale-free"})),
+        relation_learner(&json!({"priming": 100, "start": 3})),
+        relation_learner(&json!({"relation": "von-neumann", "priming": 100, "start": 3})),
+        relation_learner(&json!({"relation": "scale-free"})),
         json!({"learner": {"perceptron": {"interaction": "pairwise"}}}),
     ];
     // Mean correlations of the weights of tasks (1, 2), (1, 3), (2, 3) over 20 streams.
@@ -167,9 +167,9 @@ fn without_a_relation_it_is_a_perceptron_a_task() {
         }
     };
     for rule in RULES {
-        same(&relation_learner(json!({"relation": rule, "priming": 1_000_000})), &many);
+        same(&relation_learner(&json!({"relation": rule, "priming": 1_000_000})), &many);
         for priming in [json!(1), json!("auto")] {
-            same(&relation_learner(json!({"relation": rule, "priming": priming, "shrink": 0})), &alone);
+            same(&relation_learner(&json!({"relation": rule, "priming": priming, "shrink": 0})), &alone);
         }
     }
 }
@@ -181,7 +181,7 @@ fn a_task_that_joins_disturbs_nobody() {
     let probes = samples(8, 4, 12, 60);
     for rule in RULES {
         for priming in [json!(50), json!("auto")] {
-            let mut model = harness::model(&relation_learner(json!({"relation": rule, "priming": priming})));
+            let mut model = harness::model(&relation_learner(&json!({"relation": rule, "priming": priming})));
             harness::learn(&mut model, &text(&known, name));
             let look = |model: &Model| -> Vec<f64> {
                 let margin = |probe: &samples::Sample| {
@@ -205,7 +205,7 @@ fn a_task_that_joins_disturbs_nobody() {
 #[test]
 fn scale_free_is_free_of_scale() {
     let drawn = samples(9, 6, 20, 1_500);
-    let config = relation_learner(json!({"relation": "scale-free"}));
+    let config = relation_learner(&json!({"relation": "scale-free"}));
     let expected = margins(&config, &text(&drawn, name));
     for scale in [1024.0, 1.0 / 1024.0] {
         let mut scaled = drawn.clone();
@@ -221,7 +221,7 @@ fn scale_free_is_free_of_scale() {
 fn a_run_says_what_became_of_priming() {
     let stream = text(&samples(10, 3, 8, 200), name);
     let remarks = |parameters: Value| {
-        let mut model = harness::model(&relation_learner(parameters));
+        let mut model = harness::model(&relation_learner(&parameters));
         harness::learn(&mut model, &stream);
         model.learner().as_inspect().remarks().join("; ")
     };
@@ -254,7 +254,7 @@ fn a_task_that_never_appears_is_harmless() {
 #[test]
 fn bad_parameters_are_refused_by_name() {
     let problem = |parameters: Value| {
-        let config: RunConfig = serde_json::from_value(relation_learner(parameters)).unwrap();
+        let config: RunConfig = serde_json::from_value(relation_learner(&parameters)).unwrap();
         Model::new(&config).unwrap_err().to_string()
     };
     let path = |what: &str| format!("learner.relation-perceptron.{what}");
@@ -279,7 +279,7 @@ fn bad_parameters_are_refused_by_name() {
         (json!(-3), "integer `-3`"),
         (json!(0.5), "floating point `0.5`"),
     ] {
-        let parsed = serde_json::from_value::<RunConfig>(relation_learner(json!({"priming": priming})));
+        let parsed = serde_json::from_value::<RunConfig>(relation_learner(&json!({"priming": priming})));
         let message = parsed.unwrap_err().to_string();
         assert!(message.contains(found) && message.contains("a percentage like \"50%\""), "{message}");
     }
