@@ -90,11 +90,11 @@ fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     path.and_then(|path| schema.pointer(path.trim_start_matches('#'))).unwrap_or(node)
 }
 
-/// The tagged variants of a choice: name, meaning, schema of the parameters.
+/// The variants of a choice, tagged or plain names: name, meaning, schema of the parameters.
 fn variants<'a>(schema: &'a Value, node: &'a Value) -> Vec<(String, String, &'a Value)> {
     let all = resolved(schema, node)["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
     let tagged = all.iter().filter_map(|variant| {
-        let name = variant["required"][0].as_str()?;
+        let name = variant["required"][0].as_str().or(variant["const"].as_str())?;
         let meaning = variant["description"].as_str().unwrap_or_default();
         Some((name.to_owned(), meaning.to_owned(), resolved(schema, &variant["properties"][name])))
     });
@@ -123,14 +123,14 @@ fn explained(about: &About) -> String {
     );
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for parameter in parameters(about.id) {
-        text += &format!(
-            "  {} (default {})\n      {}\n",
-            word(&parameter["name"]),
-            parameter["default"],
-            word(&parameter["meaning"])
-        );
+        let default = match &parameter["default"] {
+            Value::Null => "left out by default".to_owned(),
+            default => format!("default {default}"),
+        };
+        text +=
+            &format!("  {} ({default})\n      {}\n", word(&parameter["name"]), word(&parameter["meaning"]));
         for choice in parameter["choices"].as_array().into_iter().flatten() {
-            text += &format!("      {:<12} {}\n", word(&choice["name"]), word(&choice["meaning"]));
+            text += &format!("      {:<13} {}\n", word(&choice["name"]), word(&choice["meaning"]));
             for field in choice["parameters"].as_array().into_iter().flatten() {
                 let default = if field["default"].is_null() {
                     String::new()
@@ -138,7 +138,7 @@ fn explained(about: &About) -> String {
                     format!(" (default {})", field["default"])
                 };
                 text += &format!(
-                    "      {:<12}   {}: {}{default}\n",
+                    "      {:<13}   {}: {}{default}\n",
                     "",
                     word(&field["name"]),
                     word(&field["meaning"])
