@@ -75,13 +75,13 @@ impl GramRows {
         let mut products = std::mem::take(&mut self.products);
         self.rows.project_and_add(x, rates, step, &mut products);
         // (w + s r x)'(w + s r x): the change is r q' + q r' with q = s w'x + s^2 |x|^2 / 2 r.
-        let half = step * step * length / 2.0;
+        let (half, inverse) = (step * step * length / 2.0, 1.0 / self.unit);
         for (product, rate) in products.iter_mut().zip(rates) {
-            *product = step * *product / self.unit / self.unit + half * rate;
+            *product = step * *product * inverse * inverse + half * rate;
         }
         self.gram.add_pair(rates, &products);
         self.products = products;
-        let sum: f64 = x.values().iter().map(|value| value / self.unit).sum();
+        let sum: f64 = x.values().iter().map(|value| value * inverse).sum();
         self.sums.iter_mut().zip(rates).for_each(|(total, rate)| *total += step * rate * sum);
         self.count_update();
     }
@@ -90,13 +90,14 @@ impl GramRows {
     pub(crate) fn add_to(&mut self, column: usize, x: SparseView<'_>, step: f64, products: &[f64]) {
         let length = self.make_room(x);
         self.rows.add_to(column, x, step);
+        // The unit is a power of two, so its inverse is exact.
+        let inverse = 1.0 / self.unit;
         for (other, product) in products.iter().enumerate() {
-            // w_i'w_i gets the product twice.
-            let times = if other == column { 2.0 } else { 1.0 };
-            self.gram.add(column, other, times * step * product / self.unit / self.unit);
+            self.gram.add(column, other, step * product * inverse * inverse);
         }
-        self.gram.add(column, column, step * step * length);
-        self.sums[column] += step * x.values().iter().map(|value| value / self.unit).sum::<f64>();
+        // w_i'w_i gets the product twice.
+        self.gram.add(column, column, step * products[column] * inverse * inverse + step * step * length);
+        self.sums[column] += step * x.values().iter().map(|value| value * inverse).sum::<f64>();
         self.count_update();
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::prefetch::prefetch;
-use super::wide::wide;
+use super::wide::Width;
 use super::{IndexMap, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
@@ -28,7 +28,7 @@ const AHEAD: usize = 4;
 
 /// Weights in a cache line, and lines of a row that are asked for; the processor guesses the rest.
 const LINE: usize = 8;
-const LINES: usize = 16;
+const LINES: usize = 3;
 
 impl TaskRows {
     pub(crate) fn new(tasks: usize) -> Self {
@@ -41,8 +41,7 @@ impl TaskRows {
     }
 
     /// Walks the rows of an example's features that have one, asking for those some features ahead.
-    #[expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
-    #[inline(always)]
+    #[inline]
     fn for_each_row(&self, x: SparseView<'_>, columns: Range<usize>, mut each: impl FnMut(&[f64], f64)) {
         let (indices, values) = (x.indices(), x.values());
         let mut found = [0_u32; AHEAD];
@@ -89,11 +88,8 @@ impl TaskRows {
     pub(crate) fn project_into(&self, x: SparseView<'_>, products: &mut Vec<f64>) {
         products.clear();
         products.resize(self.tasks, 0.0);
-        wide(|| {
-            self.for_each_row(x, 0..self.tasks, |weights, value| {
-                products.iter_mut().zip(weights).for_each(|(product, weight)| *product += weight * value);
-            });
-        });
+        let width = Width::find();
+        self.for_each_row(x, 0..self.tasks, |weights, value| width.add_scaled(products, value, weights));
     }
 
     /// [`Self::project_into`], then [`Self::add`], in one walk over the rows.
@@ -106,22 +102,14 @@ impl TaskRows {
     ) {
         products.clear();
         products.resize(self.tasks, 0.0);
-        let tasks = self.tasks;
-        wide(|| {
-            self.for_each_row_mut(x, |weights, value| {
-                let amount = step * value;
-                let sums = rates.iter().zip(products.iter_mut());
-                for (weight, (rate, product)) in weights[..tasks].iter_mut().zip(sums) {
-                    *product += *weight * value;
-                    *weight += amount * rate;
-                }
-            });
+        let width = Width::find();
+        self.for_each_row_mut(x, |weights, value| {
+            width.add_scaled_then_move(products, value, weights, step * value, rates);
         });
     }
 
     /// Walks the rows of an example's features, making those that are missing.
-    #[expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
-    #[inline(always)]
+    #[inline]
     fn for_each_row_mut(&mut self, x: SparseView<'_>, mut each: impl FnMut(&mut [f64], f64)) {
         let (indices, values) = (x.indices(), x.values());
         let mut found = [0_usize; AHEAD];
@@ -181,14 +169,8 @@ impl TaskRows {
 
     /// `w_j += step * rates[j] * x` for every task j.
     pub(crate) fn add(&mut self, x: SparseView<'_>, rates: &[f64], step: f64) {
-        wide(|| {
-            self.for_each_row_mut(x, |weights, value| {
-                let amount = step * value;
-                for (weight, rate) in weights.iter_mut().zip(rates) {
-                    *weight += amount * rate;
-                }
-            });
-        });
+        let width = Width::find();
+        self.for_each_row_mut(x, |weights, value| width.add_scaled(weights, step * value, rates));
     }
 
     /// Non-zero weights of the task in the given column, by feature.
