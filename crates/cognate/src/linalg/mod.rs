@@ -5,12 +5,13 @@
 //! K weights a feature, `gram_rows` the same with the inner products of the tasks; `p_norm_rows` keeps both and the
 //! gradient of a squared p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products;
 //! `symmetric` holds K x K matrices and is the only place that knows the linear algebra crate; `growing_factor` is the
-//! factor of a matrix that grows.
+//! factor of a matrix that grows, `inverse_gram` the inverse of one whose rows come and go.
 
 pub(crate) mod columns;
 pub(crate) mod gram_rows;
 pub(crate) mod growing_factor;
 pub(crate) mod index_map;
+pub(crate) mod inverse_gram;
 pub(crate) mod p_norm_rows;
 pub(crate) mod prefetch;
 pub(crate) mod shared_own;
@@ -23,6 +24,7 @@ pub(crate) use columns::{Columns, ColumnsState};
 pub(crate) use gram_rows::{GramRows, GramRowsState};
 pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
+pub(crate) use inverse_gram::{InverseGram, Projected};
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
 pub(crate) use shared_own::{SharedOwn, SharedOwnState};
 pub(crate) use side_by_side::SideBySide;
