@@ -36,11 +36,9 @@ use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
-use crate::kernel::{
-    ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead, Space, restored_coefficients,
-};
+use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead, restored_coefficients};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support};
-use crate::linalg::{InverseGram, Projected};
+use crate::linalg::{InverseGram, InverseGramState, Projected};
 use crate::tasks::Tasks;
 
 /// Parameters of `budget-projectron`.
@@ -110,7 +108,6 @@ pub struct BudgetProjectron {
 /// Buffers that an update needs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scratch {
-    pub(super) row: Vec<f64>,
     pub(super) projected: Projected,
     pub(super) gamma: Vec<f64>,
     pub(super) scores: Vec<f64>,
@@ -118,9 +115,8 @@ pub(super) struct Scratch {
 
 impl Scratch {
     pub(super) fn heap_bytes(&self) -> usize {
-        let projected = self.projected.coefficients.capacity();
-        let numbers = self.row.capacity() + projected + self.gamma.capacity() + self.scores.capacity();
-        numbers * size_of::<f64>()
+        let numbers = self.gamma.capacity() + self.scores.capacity();
+        self.projected.heap_bytes() + numbers * size_of::<f64>()
     }
 }
 
@@ -165,9 +161,10 @@ impl BudgetProjectron {
         let scale = self.active.graph().scale(self.active.tasks());
         let own = self.active.relation(task, task) * self.active.square(features);
         self.longest = self.longest.max(own);
-        let Scratch { row, projected, gamma, scores } = &mut self.scratch;
-        row.iter_mut().for_each(|value| *value /= scale);
-        self.inverse.project(row, own / scale, projected);
+        let Scratch { projected, gamma, scores } = &mut self.scratch;
+        projected.own = own / scale;
+        projected.row.iter_mut().for_each(|value| *value /= scale);
+        self.inverse.project(projected);
         if in_span(projected.distance * scale, own, self.coefficients.len(), self.threshold) {
             let steps = self.coefficients.iter_mut().zip(&projected.coefficients);
             steps.for_each(|(beta, alpha)| *beta += label * alpha);
@@ -189,7 +186,6 @@ impl BudgetProjectron {
         self.active.replace(at, task, features);
         let gone = std::mem::replace(&mut self.coefficients[at], label);
         self.coefficients.iter_mut().zip(gamma).for_each(|(beta, gamma)| *beta += gone * *gamma);
-        self.refresh();
         true
     }
 
@@ -210,20 +206,13 @@ impl BudgetProjectron {
             self.coefficients.swap_remove(at);
             self.inverse.swap_remove(at);
             self.active.swap_remove(at);
-            self.refresh();
         }
         self.fill_row(example.task, example.features);
     }
 
-    fn refresh(&mut self) {
-        if self.inverse.wants_refresh() {
-            self.inverse.refresh(&self.active.gram(Space::Multitask));
-        }
-    }
-
     /// Puts the kernel values of an example into the scratch; its margin.
     fn fill_row(&mut self, task: TaskId, x: SparseView<'_>) -> f64 {
-        let (row, mut margin) = (&mut self.scratch.row, 0.0);
+        let (row, mut margin) = (&mut self.scratch.projected.row, 0.0);
         row.clear();
         row.resize(self.coefficients.len(), 0.0);
         self.active.visit(task, x, |at, value| {
@@ -302,10 +291,7 @@ impl Inspect for BudgetProjectron {
 pub(crate) struct BudgetProjectronState {
     active: ActiveSetState,
     coefficients: Block<f64>,
-    /// P on and below its diagonal.
-    inverse: Block<f64>,
-    /// Evictions since P was formed.
-    evictions: u64,
+    inverse: InverseGramState,
     longest: f64,
 }
 
@@ -325,12 +311,10 @@ impl Algorithm for BudgetProjectron {
     }
 
     fn state(&self) -> BudgetProjectronState {
-        let (inverse, evictions) = self.inverse.state();
         BudgetProjectronState {
             active: self.active.state(),
             coefficients: Block(self.coefficients.clone()),
-            inverse: Block(inverse),
-            evictions,
+            inverse: self.inverse.state(),
             longest: self.longest,
         }
     }
@@ -339,7 +323,7 @@ impl Algorithm for BudgetProjectron {
         self.active.restore(&state.active)?;
         let count = self.active.len();
         self.coefficients = restored_coefficients(state.coefficients.0, count)?;
-        self.inverse = InverseGram::restore(count, &state.inverse.0, state.evictions)?;
+        self.inverse = InverseGram::restore(count, &state.inverse)?;
         if !(state.longest.is_finite() && state.longest >= 0.0) {
             return Err(StateError::new("the length of the longest example is no number"));
         }

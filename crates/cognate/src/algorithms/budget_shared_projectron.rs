@@ -35,13 +35,12 @@ use serde::{Deserialize, Serialize};
 use super::budget_projectron::{Scratch, in_span, threshold_problem, threshold_remark};
 use super::budget_random::budget_problems;
 use super::{About, Algorithm, InteractionFileError, Parameters, Protocol};
-use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
-use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead, Space};
+use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support};
-use crate::linalg::InverseGram;
+use crate::linalg::{InverseGram, InverseGramState};
 use crate::tasks::Tasks;
 use sets::{Sets, SetsState};
 
@@ -149,8 +148,9 @@ impl BudgetSharedProjectron {
         let own = self.active.square(features);
         self.longest = self.longest.max(own);
         let (tasks, count) = (self.active.tasks(), self.active.len());
-        let Scratch { row, projected, gamma, scores } = &mut self.scratch;
-        self.inverse.project(row, own, projected);
+        let Scratch { projected, gamma, scores } = &mut self.scratch;
+        projected.own = own;
+        self.inverse.project(projected);
         if in_span(projected.distance, own, count, self.threshold) {
             self.sets.add(self.active.graph(), task, tasks, label, &projected.coefficients);
             return projected.coefficients.iter().any(|alpha| *alpha != 0.0);
@@ -170,7 +170,6 @@ impl BudgetSharedProjectron {
         self.inverse.replace(projected, at);
         self.sets.replace(self.active.graph(), task, tasks, label, at, gamma);
         self.active.replace(at, task, features);
-        self.refresh();
         true
     }
 
@@ -190,15 +189,8 @@ impl BudgetSharedProjectron {
             self.sets.swap_remove(at, gamma);
             self.inverse.swap_remove(at);
             self.active.swap_remove(at);
-            self.refresh();
         }
-        self.active.likenesses(x, &mut self.scratch.row);
-    }
-
-    fn refresh(&mut self) {
-        if self.inverse.wants_refresh() {
-            self.inverse.refresh(&self.active.gram(Space::Plain));
-        }
+        self.active.likenesses(x, &mut self.scratch.projected.row);
     }
 }
 
@@ -214,7 +206,7 @@ impl LearnOne for BudgetSharedProjectron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
         self.active.see(example.task);
         is_mistake(example.label, margin) && {
-            self.active.likenesses(example.features, &mut self.scratch.row);
+            self.active.likenesses(example.features, &mut self.scratch.projected.row);
             self.learn_mistake(example)
         }
     }
@@ -222,8 +214,8 @@ impl LearnOne for BudgetSharedProjectron {
     /// As margin then update, with one walk over the examples.
     fn learn(&mut self, example: Example<'_>) -> Outcome {
         self.active.see(example.task);
-        self.active.likenesses(example.features, &mut self.scratch.row);
-        let margin = self.margin_of(example.task, &self.scratch.row);
+        self.active.likenesses(example.features, &mut self.scratch.projected.row);
+        let margin = self.margin_of(example.task, &self.scratch.projected.row);
         let updated = is_mistake(example.label, margin) && self.learn_mistake(example);
         Outcome { margin, updated }
     }
@@ -276,10 +268,7 @@ impl Inspect for BudgetSharedProjectron {
 pub(crate) struct BudgetSharedProjectronState {
     active: ActiveSetState,
     sets: SetsState,
-    /// P on and below its diagonal.
-    inverse: Block<f64>,
-    /// Evictions since P was formed.
-    evictions: u64,
+    inverse: InverseGramState,
     longest: f64,
 }
 
@@ -303,12 +292,10 @@ impl Algorithm for BudgetSharedProjectron {
     }
 
     fn state(&self) -> BudgetSharedProjectronState {
-        let (inverse, evictions) = self.inverse.state();
         BudgetSharedProjectronState {
             active: self.active.state(),
             sets: self.sets.state(),
-            inverse: Block(inverse),
-            evictions,
+            inverse: self.inverse.state(),
             longest: self.longest,
         }
     }
@@ -317,7 +304,7 @@ impl Algorithm for BudgetSharedProjectron {
         self.active.restore(&state.active)?;
         let (tasks, count) = (self.active.tasks(), self.active.len());
         self.sets = Sets::restore(self.active.graph(), tasks, count, &state.sets)?;
-        self.inverse = InverseGram::restore(count, &state.inverse.0, state.evictions)?;
+        self.inverse = InverseGram::restore(count, &state.inverse)?;
         if !(state.longest.is_finite() && state.longest >= 0.0) {
             return Err(StateError::new("the length of the longest example is no number"));
         }

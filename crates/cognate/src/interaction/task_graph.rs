@@ -58,6 +58,10 @@ impl TaskGraphConfig {
 
     /// Everything wrong with it; paths begin with `graph`, the name that the parameter has.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
+        if matches!(self, Self::File(_)) {
+            let message = "`file` has not been read; resolve the config first";
+            return vec![ConfigProblem::new("graph", message)];
+        }
         self.to_interaction().validate()
     }
 

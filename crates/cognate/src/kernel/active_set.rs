@@ -9,7 +9,6 @@ use crate::error::{ConfigError, StateError};
 use crate::example::{SparseView, TaskId};
 use crate::interaction::{TaskGraph, TaskGraphConfig};
 use crate::learner::Support;
-use crate::linalg::Symmetric;
 use crate::tasks::Tasks;
 
 /// The active set of MB12 section 2, without coefficients.
@@ -121,21 +120,6 @@ impl ActiveSet {
         self.kernel.square(square(x))
     }
 
-    /// The Gram matrix of the examples, by the multitask kernel without the factor that follows K, or by k alone.
-    pub(crate) fn gram(&self, space: Space) -> Symmetric {
-        let mut rows = vec![vec![]; self.len()];
-        let scale = self.graph.scale(self.tasks);
-        self.supports.for_each(|at, x| match space {
-            Space::Multitask => {
-                let row = &mut rows[at];
-                row.resize(self.len(), 0.0);
-                self.visit(self.supports.task(at), x, |other, value| row[other] = value / scale);
-            }
-            Space::Plain => self.likenesses(x, &mut rows[at]),
-        });
-        Symmetric::from_fn(self.len(), |i, j| rows[i][j])
-    }
-
     /// How many examples fit once one like this is among them; none where it alone is too large.
     pub(crate) fn slots_with(&mut self, x: SparseView<'_>, overhead: Overhead) -> usize {
         let longest = self.longest.max(x.len());
@@ -227,15 +211,6 @@ impl ActiveSet {
         }
         Ok(())
     }
-}
-
-/// Where examples are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Space {
-    /// With their tasks.
-    Multitask,
-    /// Without.
-    Plain,
 }
 
 /// Saved form of [`ActiveSet`]; graph, kernel and budget follow from the config.

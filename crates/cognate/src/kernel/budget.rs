@@ -91,8 +91,9 @@ impl fmt::Display for Budget {
         match self {
             Self::Examples(count) => write!(formatter, "{count}"),
             Self::Bytes(bytes) => {
-                let whole = |unit: &&(&str, u64)| *bytes > 0 && bytes % unit.1 == 0;
-                let (name, size) = UNITS.iter().find(whole).unwrap_or(&UNITS[6]);
+                // The unit that leaves the fewest digits.
+                let whole = UNITS.iter().filter(|unit| bytes % unit.1 == 0);
+                let (name, size) = whole.min_by_key(|unit| bytes / unit.1).unwrap_or(&UNITS[6]);
                 write!(formatter, "{}{name}", bytes / size)
             }
         }
@@ -176,7 +177,8 @@ mod tests {
             (r#""64 mb""#, r#""64MB""#),
             (r#""1.5KiB""#, r#""1536B""#),
             (r#""2gib""#, r#""2GiB""#),
-            (r#""0B""#, r#""0B""#),
+            (r#""1000kB""#, r#""1MB""#),
+            (r#""7B""#, r#""7B""#),
         ] {
             assert_eq!(back(written), kept);
         }

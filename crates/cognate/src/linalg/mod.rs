@@ -24,7 +24,7 @@ pub(crate) use columns::{Columns, ColumnsState};
 pub(crate) use gram_rows::{GramRows, GramRowsState};
 pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
-pub(crate) use inverse_gram::{InverseGram, Projected};
+pub(crate) use inverse_gram::{InverseGram, InverseGramState, Projected};
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
 pub(crate) use shared_own::{SharedOwn, SharedOwnState};
 pub(crate) use side_by_side::SideBySide;
