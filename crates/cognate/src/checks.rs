@@ -518,7 +518,8 @@ fn memory_stays_within_cost(config: &LearnerConfig) -> Result<(), String> {
     let longest = samples.iter().map(|sample| sample.indices.len()).max().unwrap_or(0);
     let pairs = match config.id() {
         "second-order-perceptron" => kept * (kept + 1) / 2,
-        "budget-projectron" | "budget-shared-projectron" => 2 * kept * kept,
+        // Two matrices, which may be twice as wide as they are full.
+        "budget-projectron" | "budget-shared-projectron" => 8 * kept * kept,
         _ => 0,
     };
     allowed += 2 * (kept * (128 + 16 * longest) + 8 * pairs);

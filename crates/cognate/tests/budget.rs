@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cognate::rng::generator;
 use cognate::{Example, Learner, LearnerConfig, SparseView, Support, TaskId, Tasks};
+use rand::RngExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -234,4 +236,253 @@ fn relations_of_graphs_agree() {
             }
         }
     }
+}
+
+const LEARNERS: [&str; 4] =
+    ["budget-random", "budget-forgetron", "budget-projectron", "budget-shared-projectron"];
+
+/// Related tasks on a few dense features, one label in ten flipped.
+fn noisy(tasks: u32, features: u32, count: usize) -> Vec<Line> {
+    let mut rng = generator(11, 0);
+    let line = |_| {
+        let task = rng.random_range(0..tasks);
+        let values: Vec<f64> = (0..features).map(|_| rng.random_range(-1.0..1.0)).collect();
+        let teacher = |at: usize| (at as f64).cos() + 0.4 * ((at as u32 * (task + 2)) as f64).cos();
+        let score: f64 = values.iter().enumerate().map(|(at, value)| value * teacher(at)).sum();
+        let label = if (score >= 0.0) == rng.random_bool(0.1) { -1.0 } else { 1.0 };
+        Line { task: TaskId(task), label, indices: (0..features).collect(), values }
+    };
+    (0..count).map(line).collect()
+}
+
+fn margins(learner: &mut Learner, lines: &[Line]) -> Vec<f64> {
+    lines.iter().map(|line| learner.as_learn_one().learn(line.example()).margin).collect()
+}
+
+/// Threshold and budget so small and large that nothing is projected and nothing evicted.
+#[test]
+fn a_budget_above_the_mistakes_is_no_budget() {
+    let lines = noisy(5, 12, 400);
+    let edges = json!([["1", "2"], ["2", "3"], ["3", "1"], ["4", "5"]]);
+    for (graph, interaction) in [
+        (json!("complete"), json!({"graph": {"edges": "complete"}})),
+        (json!("disconnected"), json!("independent")),
+        (json!({"edges": edges}), json!({"graph": {"edges": edges}})),
+        (json!({"edges": [["1", "2"], ["2", "3"]]}), json!({"graph": {"edges": [["1", "2"], ["2", "3"]]}})),
+    ] {
+        let kernel = json!({"gaussian": {"gamma": 0.5}});
+        let unlimited = json!({"kernel-perceptron": {"interaction": interaction, "kernel": kernel}});
+        let mut unlimited = build(&unlimited, 5);
+        let expected = margins(&mut unlimited, &lines);
+        let mistakes = unlimited.as_inspect().supports().unwrap().len();
+        for id in LEARNERS {
+            let mut parameters = json!({"graph": graph, "kernel": kernel, "budget": mistakes});
+            if id.contains("projectron") {
+                parameters["threshold"] = json!(1e-6);
+            }
+            let mut learner = build(&json!({ id: parameters }), 5);
+            for (round, (found, expected)) in margins(&mut learner, &lines).iter().zip(&expected).enumerate()
+            {
+                close(&format!("{id} on {graph}: margin {round}"), *found, *expected);
+            }
+            // One slot fewer, and it shows.
+            parameters["budget"] = json!(mistakes - 1);
+            let mut smaller = build(&json!({ id: parameters }), 5);
+            margins(&mut smaller, &lines);
+            assert_eq!(smaller.as_inspect().supports().unwrap().len(), mistakes - 1, "{id}");
+        }
+    }
+}
+
+/// Without edges a task's margins are those of a learner that sees the other tasks' examples as of features that its own
+/// do not have: nothing is shared but the budget.
+#[test]
+fn a_disconnected_graph_is_separate_learners_that_share_a_budget() {
+    let lines = noisy(4, 6, 600);
+    let apart: Vec<Line> = lines
+        .iter()
+        .map(|line| Line {
+            task: TaskId(0),
+            label: line.label,
+            indices: line.indices.iter().map(|index| index + 100 * line.task.0).collect(),
+            values: line.values.clone(),
+        })
+        .collect();
+    for id in &LEARNERS[..3] {
+        let mut parameters = json!({"graph": "disconnected", "budget": 15});
+        if *id == "budget-forgetron" {
+            parameters["bound"] = json!(6.0);
+        }
+        let config = json!({ *id: parameters });
+        let found = margins(&mut build(&config, 4), &lines);
+        let expected = margins(&mut build(&config, 1), &apart);
+        for (round, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            close(&format!("{id}: margin {round}"), *found, *expected);
+        }
+    }
+}
+
+/// Tasks that are met on the way scale R of the complete graph; what is projected and evicted does not change.
+#[test]
+fn tasks_met_on_the_way_are_as_declared_ones_at_the_end() {
+    let lines = noisy(6, 8, 500);
+    for id in LEARNERS {
+        let config: LearnerConfig =
+            serde_json::from_value(json!({id: {"budget": 20, "kernel": "gaussian"}})).unwrap();
+        let (mut declared, mut met) =
+            (config.build(&Tasks::numbered(6)).unwrap(), config.build(&Tasks::open()).unwrap());
+        let signs = |margins: Vec<f64>| -> Vec<bool> { margins.iter().map(|margin| *margin > 0.0).collect() };
+        assert_eq!(signs(margins(&mut declared, &lines)), signs(margins(&mut met, &lines)), "{id}");
+        for line in &lines[..20] {
+            let margin = |learner: &Learner| learner.as_predict().margin(line.task, line.example().features);
+            close(id, margin(&met), margin(&declared));
+        }
+    }
+}
+
+/// A hundred thousand tasks on the complete graph: R is a formula, and only tasks that erred have coefficients.
+#[test]
+fn many_tasks_take_no_table() {
+    for id in LEARNERS {
+        let mut parameters = json!({"graph": "complete", "kernel": "gaussian", "budget": 50});
+        if id.contains("projectron") {
+            parameters["threshold"] = json!(1e-4);
+        }
+        let config: LearnerConfig = serde_json::from_value(json!({ id: parameters })).unwrap();
+        let mut learner = config.build(&Tasks::counted(100_000)).unwrap();
+        let mut lines = noisy(1, 5, 400);
+        lines.iter_mut().enumerate().for_each(|(at, line)| line.task = TaskId(at as u32 * 250));
+        margins(&mut learner, &lines);
+        assert_eq!(learner.as_inspect().supports().unwrap().len(), 50, "{id}");
+        let held = learner.as_inspect().heap_bytes();
+        assert!(held < 4 << 20, "{id}: {held} bytes");
+        if let Learner::BudgetSharedProjectron(shared) = &learner {
+            assert!(shared.set_count() <= 401);
+        }
+    }
+}
+
+#[test]
+fn bad_parameters_are_refused_with_the_reason() {
+    let problem = |run: Value| {
+        let mut config: cognate::RunConfig = match serde_json::from_value(run) {
+            Ok(config) => config,
+            Err(error) => return error.to_string(),
+        };
+        let checked = config.read_files().map_err(|error| error.to_string()).and_then(|()| {
+            let model = config.validate().and_then(|()| cognate::Model::new(&config).map(drop));
+            model.map_err(|error| error.to_string())
+        });
+        checked.unwrap_err()
+    };
+    for id in LEARNERS {
+        let with = |name: &str, value: Value| problem(json!({"learner": {id: {name: value}}}));
+        assert_eq!(
+            with("budget", json!(0)),
+            format!("learner.{id}.budget: must be at least 1 example, got 0")
+        );
+        let tiny = with("budget", json!("100B"));
+        assert!(
+            tiny.starts_with(&format!("learner.{id}.budget: must hold one example of one feature, "))
+                && tiny.ends_with("B, got 100B"),
+            "{tiny}"
+        );
+        for wrong in [json!(-1), json!(2.5), json!("many"), json!("64")] {
+            let message = with("budget", wrong);
+            assert!(
+                message.contains("expected a number of examples, or of bytes like \"64MB\""),
+                "{message}"
+            );
+        }
+        if id.contains("projectron") {
+            for wrong in [0.0, -0.5] {
+                let expected = format!("learner.{id}.threshold: must be positive and finite, got {wrong}");
+                assert_eq!(with("threshold", json!(wrong)), expected);
+            }
+        }
+        let edges = |edges: Value| with("graph", json!({"edges": edges}));
+        let path = format!("learner.{id}.graph.edges");
+        assert_eq!(
+            edges(json!([["a", "a"]])),
+            format!("{path}: the edge \"a\" - \"a\" joins a task to itself")
+        );
+        assert_eq!(
+            edges(json!([["a", "b"], ["b", "a"]])),
+            format!("{path}: the edge \"b\" - \"a\" is given twice")
+        );
+        assert!(
+            edges(json!([["a", "b", -1]]))
+                .starts_with(&format!("{path}: the edge \"a\" - \"b\" has the weight -1"))
+        );
+        let unknown = json!({"tasks": ["a", "b"], "learner": {id: {"graph": {"edges": [["a", "c"]]}}}});
+        assert_eq!(problem(unknown), format!("{path}: task \"c\" is not one of the 2 declared tasks"));
+        let missing = with("graph", json!({"file": "no/such/graph.txt"}));
+        assert!(missing.starts_with("no/such/graph.txt: "), "{missing}");
+        assert!(
+            with("graph", json!("star")).starts_with("unknown variant `star`, expected one of `complete`")
+        );
+    }
+    let bound = problem(json!({"learner": {"budget-forgetron": {"bound": 0}}}));
+    assert_eq!(bound, "learner.budget-forgetron.bound: must be positive and finite, got 0");
+}
+
+/// No edges are no graph: as `disconnected`, to the last bit.
+#[test]
+fn an_empty_graph_is_a_disconnected_one() {
+    let lines = noisy(3, 6, 200);
+    for id in LEARNERS {
+        let run = |graph: Value| {
+            let mut learner = build(&json!({id: {"graph": graph, "budget": 10}}), 3);
+            margins(&mut learner, &lines).into_iter().map(f64::to_bits).collect::<Vec<_>>()
+        };
+        assert_eq!(run(json!({"edges": []})), run(json!("disconnected")), "{id}");
+    }
+}
+
+/// A budget in bytes is kept, with the longest examples last and features that never come again.
+#[test]
+fn bytes_are_not_exceeded() {
+    let bytes = 200_000;
+    for id in LEARNERS {
+        let mut learner = build(&json!({id: {"budget": format!("{bytes}B"), "kernel": "gaussian"}}), 3);
+        let (mut rng, mut most) = (generator(5, 0), 0);
+        for round in 0..6_000_u32 {
+            let length = if round < 3_000 { 5 } else { 40 };
+            let indices: Vec<u32> = (0..length).map(|at| round * 40 + at).collect();
+            let values: Vec<f64> = indices.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
+            let label = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
+            let line = Line { task: TaskId(round % 3), label, indices, values };
+            learner.as_learn_one().learn(line.example());
+            let held = learner.as_inspect().heap_bytes();
+            assert!(held <= bytes, "{id}: {held} bytes in round {round}");
+            most = most.max(learner.as_inspect().supports().unwrap().len());
+        }
+        let kept = learner.as_inspect().supports().unwrap().len();
+        assert!(most > 60 && kept > 30 && kept < most, "{id}: {most} short ones, {kept} long ones");
+        // One that is larger than the whole budget teaches nothing, and is told.
+        assert!(learner.as_inspect().remarks().is_empty());
+        let (indices, values) = ((0..10_000).collect(), vec![1.0; 10_000]);
+        let huge = Line { task: TaskId(0), label: 1.0, indices, values };
+        assert!(!learner.as_learn_one().update(huge.example(), 0.0), "{id}");
+        assert_eq!(learner.as_inspect().supports().unwrap().len(), kept, "{id}");
+        let remark = "1 mistaken examples were not kept: each is larger than the whole budget of 200kB";
+        assert_eq!(learner.as_inspect().remarks(), [remark], "{id}");
+    }
+}
+
+/// Of a hundred thousand tasks an example is short under the multitask kernel; a threshold above it keeps nothing.
+#[test]
+fn a_threshold_that_keeps_nothing_is_told() {
+    let config: LearnerConfig =
+        serde_json::from_value(json!({"budget-projectron": {"kernel": "gaussian"}})).unwrap();
+    let mut learner = config.build(&Tasks::counted(100_000)).unwrap();
+    margins(&mut learner, &noisy(3, 4, 50));
+    let remarks = learner.as_inspect().remarks();
+    assert!(
+        remarks[0].starts_with("nothing was learnt: the longest mistaken example has the length 0.00447")
+    );
+    assert!(
+        remarks[0].ends_with("within the threshold of 0.01; a smaller threshold keeps it"),
+        "{remarks:?}"
+    );
 }

@@ -120,9 +120,9 @@ impl Scratch {
     }
 }
 
-/// Whether so small a squared distance from the span of `count` examples is none at all.
-pub(super) fn in_span(distance: f64, own: f64, count: usize, threshold: f64) -> bool {
-    distance <= (threshold * threshold).max(64.0 * f64::EPSILON * count as f64 * own)
+/// Whether so small a squared distance from the span of at most `slots` examples is none at all.
+pub(super) fn in_span(distance: f64, own: f64, slots: usize, threshold: f64) -> bool {
+    distance <= (threshold * threshold).max(64.0 * f64::EPSILON * slots as f64 * own)
 }
 
 /// What is said where no example can ever be kept.
@@ -165,7 +165,7 @@ impl BudgetProjectron {
         projected.own = own / scale;
         projected.row.iter_mut().for_each(|value| *value /= scale);
         self.inverse.project(projected);
-        if in_span(projected.distance * scale, own, self.coefficients.len(), self.threshold) {
+        if in_span(projected.distance * scale, own, slots, self.threshold) {
             let steps = self.coefficients.iter_mut().zip(&projected.coefficients);
             steps.for_each(|(beta, alpha)| *beta += label * alpha);
             return projected.coefficients.iter().any(|alpha| *alpha != 0.0);

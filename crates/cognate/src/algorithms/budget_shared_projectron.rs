@@ -151,7 +151,7 @@ impl BudgetSharedProjectron {
         let Scratch { projected, gamma, scores } = &mut self.scratch;
         projected.own = own;
         self.inverse.project(projected);
-        if in_span(projected.distance, own, count, self.threshold) {
+        if in_span(projected.distance, own, slots, self.threshold) {
             self.sets.add(self.active.graph(), task, tasks, label, &projected.coefficients);
             return projected.coefficients.iter().any(|alpha| *alpha != 0.0);
         }

@@ -53,6 +53,18 @@ pub(crate) struct Projected {
 }
 
 impl Projected {
+    /// Finds r^2 from alpha.
+    fn measure(&mut self) {
+        self.distance = self.own - dot(&self.row, &self.coefficients);
+        if !self.distance.is_finite() {
+            // Values around the largest number: in units of K_tt, in which what is beyond all numbers is in the span.
+            let units =
+                self.row.iter().zip(&self.coefficients).map(|(value, alpha)| value / self.own * alpha);
+            let distance = self.own * (1.0 - units.sum::<f64>());
+            self.distance = if distance.is_finite() { distance } else { 0.0 };
+        }
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         (self.row.capacity() + self.coefficients.capacity() + self.rest.capacity()) * size_of::<f64>()
     }
@@ -74,16 +86,19 @@ impl InverseGram {
         debug_assert_eq!(new.row.len(), self.size, "a value an example");
         new.coefficients.clear();
         new.coefficients.extend((0..self.size).map(|at| dot(self.row(at), &new.row)));
-        new.distance = new.own - dot(&new.row, &new.coefficients);
+        new.measure();
         if new.distance < CLOSE * new.own {
             // What is wrong with alpha is divided by r^2 once the example is kept: one step of refinement, with H.
             let wrong = |at: usize| new.row[at] - dot(self.gram_row(at), &new.coefficients);
             new.rest.clear();
             new.rest.extend((0..self.size).map(wrong));
-            for (at, alpha) in new.coefficients.iter_mut().enumerate() {
-                *alpha += dot(self.row(at), &new.rest);
+            // Values around the largest number overflow where H is close to singular.
+            if new.rest.iter().all(|rest| rest.is_finite()) {
+                for (at, alpha) in new.coefficients.iter_mut().enumerate() {
+                    *alpha += dot(self.row(at), &new.rest);
+                }
+                new.measure();
             }
-            new.distance = new.own - dot(&new.row, &new.coefficients);
         }
     }
 
