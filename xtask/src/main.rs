@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod budgets;
 mod ci;
 mod docs;
 mod fuzz;
@@ -41,6 +42,8 @@ enum Command {
     Strengths(strengths::Options),
     /// Compare learned relations with given ones on every data set
     Relations(relations::Options),
+    /// Compare learners in fixed memory with Table 1 of MB12
+    Budgets(budgets::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
 }
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Docs(options) => docs::run(&options),
         Command::Strengths(options) => strengths::run(&options),
         Command::Relations(options) => relations::run(&options),
+        Command::Budgets(options) => budgets::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {

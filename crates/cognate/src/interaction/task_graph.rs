@@ -102,7 +102,7 @@ pub(crate) enum TaskGraph {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Components {
     place: Vec<Option<Place>>,
-    components: Vec<Component>,
+    list: Vec<Component>,
     /// The largest diagonal entry of R among tasks in components.
     largest_diagonal: f64,
     /// Tasks in components.
@@ -171,11 +171,11 @@ impl Components {
             if self.place.len() <= task.index() {
                 self.place.resize(task.index() + 1, None);
             }
-            self.place[task.index()] = Some(Place { block: self.components.len(), column });
+            self.place[task.index()] = Some(Place { block: self.list.len(), column });
             self.largest_diagonal = self.largest_diagonal.max(component.entry(column, column));
         }
         self.members += members.len();
-        self.components.push(component);
+        self.list.push(component);
     }
 
     /// Where a task is; a task outside the graph is on its own.
@@ -184,7 +184,7 @@ impl Components {
     }
 
     pub(crate) fn components(&self) -> &[Component] {
-        &self.components
+        &self.list
     }
 }
 
@@ -209,7 +209,7 @@ impl RelationRow<'_> {
             }
             Self::Component { components, place } => match components.place(from) {
                 Some(from) if from.block == place.block => {
-                    components.components[place.block].entry(place.column, from.column)
+                    components.list[place.block].entry(place.column, from.column)
                 }
                 _ => 0.0,
             },
@@ -237,7 +237,7 @@ impl TaskGraph {
         match self {
             Self::Uniform(rule) => rule.influence(tasks.max(task.index() + 1)),
             Self::Components(components) => components.place(task).map_or(1.0, |place| {
-                let component = &components.components[place.block];
+                let component = &components.list[place.block];
                 (0..component.size()).map(|column| component.entry(place.column, column)).sum()
             }),
         }

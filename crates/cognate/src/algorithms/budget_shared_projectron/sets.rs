@@ -43,7 +43,7 @@ fn form(graph: &TaskGraph, task: TaskId, tasks: usize) -> Form<'_> {
             None => Form::Alone,
             Some(place) => match &components.components()[place.block] {
                 Component::Clique { scales, .. } => Form::Spread { clique: place.block, scales: *scales },
-                component => Form::Dense { component, column: place.column },
+                component @ Component::Dense { .. } => Form::Dense { component, column: place.column },
             },
         },
     }
