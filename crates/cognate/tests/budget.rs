@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cognate::bounds::{Certificate, Comparator, Theorems, Transcript};
 use cognate::rng::generator;
 use cognate::{Example, Learner, LearnerConfig, SparseView, Support, TaskId, Tasks};
 use rand::RngExt as _;
@@ -485,4 +486,100 @@ fn a_threshold_that_keeps_nothing_is_told() {
         remarks[0].ends_with("within the threshold of 0.01; a smaller threshold keeps it"),
         "{remarks:?}"
     );
+}
+
+/// Two tasks whose labels follow one vector with a margin, but for one in twenty; lengths of 1.
+fn nearly_separable(count: usize) -> Vec<Line> {
+    let mut lines = noisy(2, 4, 4 * count);
+    for line in &mut lines {
+        let length = line.values.iter().map(|value| value * value).sum::<f64>().sqrt();
+        line.values.iter_mut().for_each(|value| *value /= length);
+        line.label = line.values[0].signum();
+    }
+    lines.retain(|line| line.values[0].abs() > 0.5);
+    lines.truncate(count);
+    lines.iter_mut().step_by(20).for_each(|line| line.label = -line.label);
+    lines
+}
+
+fn certificate(learner: &Value, lines: &[Line], comparator: &[Vec<f64>]) -> Certificate {
+    let config: LearnerConfig = serde_json::from_value(learner.clone()).unwrap();
+    let tasks = Tasks::numbered(2);
+    let theorems = Theorems::of(&config, &tasks, None).unwrap();
+    let (mut learner, mut transcript) = (config.build(&tasks).unwrap(), Transcript::new(2));
+    for line in lines {
+        let margin = learner.as_learn_one().learn(line.example()).margin;
+        transcript.push_round([(line.example(), margin)]);
+    }
+    theorems.certify(&transcript, &Comparator::dense(comparator)).unwrap().remove(0)
+}
+
+/// The comparator that is found is not much worse than the one that made the labels.
+#[test]
+fn good_comparators_are_found_in_hindsight() {
+    let lines = nearly_separable(500);
+    for (learner, s) in [("budget-random", 2.0), ("budget-forgetron", 1.0)] {
+        let config: LearnerConfig = serde_json::from_value(json!({learner: {"budget": 100}})).unwrap();
+        let theorems = Theorems::of(&config, &Tasks::numbered(2), None).unwrap();
+        let (mut learner, mut transcript) = (config.build(&Tasks::numbered(2)).unwrap(), Transcript::new(2));
+        for line in &lines {
+            let margin = learner.as_learn_one().learn(line.example()).margin;
+            transcript.push_round([(line.example(), margin)]);
+        }
+        let found = theorems.hindsight(&transcript).unwrap();
+        let at = |u: &Comparator| theorems.certify(&transcript, u).unwrap().remove(0);
+        let (given, found) = (at(&Comparator::dense(&vec![vec![s, 0.0, 0.0, 0.0]; 2])), at(&found));
+        assert!(found.in_advance <= given.in_advance * 1.05 && found.holds, "{found:?}, {given:?}");
+    }
+}
+
+/// MB12 Theorem 2, with the formula computed here and room to spare: B = 100, c^2 = 2/3 (complete graph of two tasks).
+#[test]
+fn the_forgetron_keeps_theorem_2() {
+    let lines = nearly_separable(3_000);
+    // u'Au = |u_1|^2 + |u_2|^2 + |u_1 - u_2|^2 = 2 s^2; the longest allowed has s = 1.013.
+    let u = |s: f64| vec![vec![s, 0.0, 0.0, 0.0]; 2];
+    let learner = json!({"budget-forgetron": {"budget": 100}});
+    let told = certificate(&learner, &lines, &u(1.0));
+    let loss = told.loss;
+    assert_eq!(told.name, "MB12 Theorem 2");
+    close("the bound", told.bound, 4.0 * loss + 101.0 / (2.0 * 101_f64.ln()));
+    assert!(told.holds && told.found > 100.0 && told.bound < lines.len() as f64, "{told:?}");
+    let beyond = certificate(&learner, &lines, &u(1.1));
+    assert!(beyond.bound.is_infinite(), "a comparator that is too long has no bound: {beyond:?}");
+}
+
+/// MB12 Theorem 1 is about the mean over the draws.
+#[test]
+fn the_randomized_budget_keeps_theorem_1_on_the_mean() {
+    let lines = nearly_separable(4_000);
+    let (mut mistakes, mut bound) = (0.0, 0.0);
+    for seed in 0..20 {
+        let learner = json!({"budget-random": {"budget": 100, "seed": seed}});
+        let told = certificate(&learner, &lines, &vec![vec![2.0, 0.0, 0.0, 0.0]; 2]);
+        assert_eq!(told.name, "MB12 Theorem 1");
+        // c^2 = 2/3, U^2 = 8, so e = 2 sqrt(16/3) / 10.
+        let e = 2.0 * (16.0_f64 / 3.0).sqrt() / 10.0;
+        close("the bound", told.bound, (told.loss + e * (500.0 + 25.0 * (100.0_f64 / 3.0).ln())) / (1.0 - e));
+        mistakes += told.found / 20.0;
+        bound = told.bound;
+    }
+    assert!(mistakes > 100.0 && mistakes <= bound && bound < lines.len() as f64, "{mistakes}, {bound}");
+}
+
+#[test]
+fn theorems_speak_of_what_they_are_about() {
+    let refused = |learner: Value| {
+        let config: LearnerConfig = serde_json::from_value(learner).unwrap();
+        Theorems::of(&config, &Tasks::numbered(2), None).map(drop).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(json!({"budget-forgetron": {"budget": 83}})),
+        "budget: 83; Theorem 2 is for a number of more than 83 examples"
+    );
+    assert_eq!(
+        refused(json!({"budget-random": {"budget": "1MB"}})),
+        "budget: \"1MB\"; Theorem 1 is for a number of examples"
+    );
+    assert!(refused(json!("budget-projectron")).starts_with("no bound is known for `budget-projectron`"));
 }
