@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod budgets;
 mod ci;
 mod docs;
 mod fuzz;
@@ -45,6 +46,8 @@ enum Command {
     Relations(relations::Options),
     /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
     Robust(robust::Options),
+    /// Compare learners in fixed memory with Table 1 of MB12
+    Budgets(budgets::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
 }
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Strengths(options) => strengths::run(&options),
         Command::Relations(options) => relations::run(&options),
         Command::Robust(options) => robust::run(&options),
+        Command::Budgets(options) => budgets::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {

@@ -232,7 +232,10 @@ fn best(errors: &[f64]) -> f64 {
 }
 
 /// The results of independent jobs, in their order, whoever did them.
-fn in_parallel<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    jobs: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     std::thread::scope(|scope| {

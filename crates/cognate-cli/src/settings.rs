@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::args::{LearnArgs, StreamArgs};
 
 /// Parameters that name one of several choices: another choice replaces, the same one is added to.
-const CHOICES: [&str; 4] = ["learner", "query", "interaction", "kernel"];
+const CHOICES: [&str; 5] = ["learner", "query", "interaction", "kernel", "graph"];
 
 /// The config of a run, and the tree it was made from.
 pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunConfig> {

@@ -149,7 +149,13 @@ pub(crate) fn allow_bare_names(schema: &mut schemars::Schema) {
     let Some(variants) = schema.get("oneOf").and_then(|variants| variants.as_array()).cloned() else {
         return;
     };
-    let tags = variants.iter().filter_map(|variant| variant["required"][0].as_str());
+    // What holds a list or a text has no default; a table has, or is refused by what it lacks.
+    let has_parameters = |variant: &&serde_json::Value, tag: &str| {
+        !matches!(variant["properties"][tag]["type"].as_str(), Some("array" | "string"))
+    };
+    let tags = variants
+        .iter()
+        .filter_map(|variant| variant["required"][0].as_str().filter(|tag| has_parameters(&variant, tag)));
     let names: Vec<&str> = tags.collect();
     let mut variants = variants.clone();
     variants.insert(

@@ -80,14 +80,11 @@ impl RunConfig {
     /// # Errors
     /// When a file cannot be read or does not hold what it should, with the place.
     pub fn read_files(&mut self) -> Result<(), InteractionFileError> {
-        let Some(interaction) = self.learner.interaction_mut() else {
-            return Ok(());
-        };
         let declared = match &self.tasks {
             Some(TasksConfig::Names(names)) => Some(names.as_slice()),
             _ => None,
         };
-        if let Some(names) = interaction.read_file(declared)? {
+        if let Some(names) = self.learner.read_files(declared)? {
             let fits = match &self.tasks {
                 None => true,
                 // Another number is refused when the tasks are declared.
@@ -135,10 +132,7 @@ impl RunConfig {
                 })?
             }
         };
-        if let Some(interaction) = self.learner.interaction() {
-            let path = format!("learner.{}.interaction", self.learner.id());
-            interaction.declare(&mut tasks).map_err(|error| error.within(&path))?;
-        }
+        self.learner.declare(&mut tasks).map_err(|error| error.within("learner"))?;
         Ok(tasks)
     }
 }

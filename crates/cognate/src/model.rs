@@ -81,9 +81,7 @@ impl Model {
         let mut tasks = self.tasks.clone();
         if tasks.limit().is_none() {
             tasks = Tasks::open();
-            if let Some(interaction) = self.config.learner.interaction() {
-                interaction.declare(&mut tasks)?;
-            }
+            self.config.learner.declare(&mut tasks)?;
         }
         let learner = self.config.learner.build_for(&tasks, self.config.features)?;
         Ok(Self { config: self.config.clone(), tasks, learner, metrics: Metrics::default(), rounds: 0 })

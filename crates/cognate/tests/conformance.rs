@@ -64,6 +64,32 @@ conformance! {
         relation_perceptron_scale_free = r#"{"relation-perceptron": {"relation": "scale-free"}}"#,
         relation_perceptron_scale_free_primed =
             r#"{"relation-perceptron": {"relation": "scale-free", "priming": 50, "shrink": 0.1, "start": 0.5}}"#,
+        budget_random = r#""budget-random""#,
+        budget_random_small = r#"{"budget-random": {"budget": 7, "kernel": "gaussian", "seed": 3}}"#,
+        budget_random_graph =
+            r#"{"budget-random": {"budget": 20, "graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}"#,
+        budget_random_bytes = r#"{"budget-random": {"budget": "20kB"}}"#,
+        budget_forgetron = r#""budget-forgetron""#,
+        budget_forgetron_small = r#"{"budget-forgetron": {"budget": 7, "bound": 0.5}}"#,
+        budget_forgetron_gaussian =
+            r#"{"budget-forgetron": {"budget": 30, "graph": "disconnected", "kernel": "gaussian"}}"#,
+        budget_forgetron_bytes = r#"{"budget-forgetron": {"budget": "20kB"}}"#,
+        budget_projectron = r#""budget-projectron""#,
+        budget_projectron_small = r#"{"budget-projectron": {"budget": 7, "threshold": 0.1}}"#,
+        budget_projectron_gaussian =
+            r#"{"budget-projectron": {"budget": 30, "graph": "disconnected", "kernel": "gaussian"}}"#,
+        budget_projectron_graph = r#"{"budget-projectron": {"budget": 20, "kernel": "gaussian",
+            "graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}"#,
+        budget_projectron_bytes = r#"{"budget-projectron": {"budget": "20kB", "kernel": "gaussian"}}"#,
+        budget_shared_projectron = r#""budget-shared-projectron""#,
+        budget_shared_projectron_small = r#"{"budget-shared-projectron": {"budget": 7, "threshold": 0.1}}"#,
+        budget_shared_projectron_gaussian =
+            r#"{"budget-shared-projectron": {"budget": 30, "graph": "disconnected", "kernel": "gaussian"}}"#,
+        budget_shared_projectron_graph = r#"{"budget-shared-projectron": {"budget": 20, "kernel": "gaussian",
+            "graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}"#,
+        budget_shared_projectron_cliques = r#"{"budget-shared-projectron": {"budget": 20, "kernel": "gaussian",
+            "graph": {"edges": [["b", "a"], ["7", "c"]]}}}"#,
+        budget_shared_projectron_bytes = r#"{"budget-shared-projectron": {"budget": "20kB", "kernel": "gaussian"}}"#,
         schatten_perceptron = r#""schatten-perceptron""#,
         schatten_perceptron_one = r#"{"schatten-perceptron": {"p": 1}}"#,
         schatten_perceptron_high = r#"{"schatten-perceptron": {"p": 50}}"#,

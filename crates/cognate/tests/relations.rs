@@ -83,6 +83,19 @@ proptest! {
     }
 }
 
+/// With one feature there is no covariance, and R stays.
+#[test]
+fn no_variance_moves_nothing() {
+    let mut model = harness::model(&relation_learner(&json!({"relation": "covariance", "priming": 0})));
+    harness::learn(&mut model, &text(&samples(256_106, 18, 1, 300), name));
+    let relation = relation(&model);
+    for i in 0..18 {
+        for j in 0..18 {
+            assert_eq!(relation.entry(i, j), f64::from(u8::from(i == j)));
+        }
+    }
+}
+
 /// However large eta is and however long the stream, `von-neumann` works with numbers; so does `log-det`.
 #[test]
 fn no_eta_is_too_large() {

@@ -156,7 +156,7 @@ fn todays_writer_writes_the_released_bytes() {
 }
 
 /// Configs whose models are kept beside those of `perceptron`, by file.
-const OTHERS: [(&str, &str); 16] = [
+const OTHERS: [(&str, &str); 20] = [
     ("v1-perceptron-auto.cog", r#"{"perceptron": {"interaction": {"coupled": {"b": "auto"}}}}"#),
     ("v1-p-norm.cog", r#"{"p-norm-perceptron": {"p": 3.5}}"#),
     ("v1-kernel-gaussian.cog", r#"{"kernel-perceptron": {"interaction": "pairwise", "kernel": "gaussian"}}"#),
@@ -167,6 +167,16 @@ const OTHERS: [(&str, &str); 16] = [
     ("v1-relation-scale-free.cog", r#"{"relation-perceptron": {"relation": "scale-free"}}"#),
     ("v1-schatten.cog", r#"{"schatten-perceptron": {"p": 3}}"#),
     ("v1-schatten-polynomial.cog", r#"{"schatten-perceptron": {"kernel": "polynomial"}}"#),
+    ("v1-budget-random.cog", r#"{"budget-random": {"budget": 10, "kernel": "gaussian", "seed": 5}}"#),
+    ("v1-budget-forgetron.cog", r#"{"budget-forgetron": {"budget": 10}}"#),
+    (
+        "v1-budget-projectron.cog",
+        r#"{"budget-projectron": {"budget": 10, "graph": {"edges": [["ann", "bob"]]}, "kernel": "gaussian"}}"#,
+    ),
+    (
+        "v1-budget-shared-projectron.cog",
+        r#"{"budget-shared-projectron": {"budget": 10, "kernel": "gaussian"}}"#,
+    ),
     ("v1-shared-loss.cog", r#"{"shared-loss-perceptron": {"p": 2, "c": 0.5, "norm": "l2"}}"#),
     ("v1-passive-aggressive.cog", r#"{"passive-aggressive": {"variant": "pa2", "c": 0.5}}"#),
     ("v1-collaborative.cog", r#"{"collaborative": {"own": 1, "global": 0.5, "c": 0.5, "c-global": 0.2}}"#),

@@ -1,5 +1,9 @@
 //! The registry: every learner once. Program, docs, schema, conformance tests and benches follow from it.
 
+mod budget_forgetron;
+mod budget_projectron;
+mod budget_random;
+mod budget_shared_projectron;
 mod collaborative;
 mod kernel_perceptron;
 mod p_norm_perceptron;
@@ -15,6 +19,10 @@ mod shared_loss_perceptron;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use budget_forgetron::{BudgetForgetron, BudgetForgetronConfig};
+pub use budget_projectron::{BudgetProjectron, BudgetProjectronConfig};
+pub use budget_random::{BudgetRandom, BudgetRandomConfig};
+pub use budget_shared_projectron::{BudgetSharedProjectron, BudgetSharedProjectronConfig};
 pub use collaborative::{Collaborative, CollaborativeConfig};
 pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
 pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};
@@ -29,7 +37,7 @@ pub use shared_loss_perceptron::{LossNorm, SharedLossPerceptron, SharedLossPerce
 
 use crate::choice::{allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem, SnapshotError, StateError};
-use crate::interaction::InteractionConfig;
+use crate::interaction::{InteractionConfig, InteractionFileError};
 use crate::learner::{Inspect, LearnOne};
 use crate::tasks::Tasks;
 
@@ -77,6 +85,20 @@ pub(crate) trait Parameters {
     /// The same, to be changed.
     fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         None
+    }
+
+    /// Names the tasks that they speak of.
+    fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
+        let declared = self.interaction().map_or(Ok(()), |interaction| interaction.declare(tasks));
+        declared.map_err(|error| error.within("interaction"))
+    }
+
+    /// Replaces files by what is in them; gives the task names that a file names in its header.
+    fn read_files(
+        &mut self,
+        declared: Option<&[String]>,
+    ) -> Result<Option<Vec<String>>, InteractionFileError> {
+        self.interaction_mut().map_or(Ok(None), |interaction| interaction.read_file(declared))
     }
 
     /// Whether a parameter is a fraction of the stream, so that the number of rounds must be known.
@@ -160,12 +182,21 @@ macro_rules! registry {
                 }
             }
 
-            /// The interaction among the parameters, where there is one.
-            pub(crate) fn interaction(&self) -> Option<&InteractionConfig> {
-                match self { $(Self::$variant(config) => config.interaction(),)* }
+            /// Names the tasks that the parameters speak of.
+            pub(crate) fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
+                let declared = match self { $(Self::$variant(config) => config.declare(tasks),)* };
+                declared.map_err(|error| error.within(self.id()))
             }
 
-            /// The same, to be changed.
+            /// Replaces files by what is in them; gives the task names that a file names in its header.
+            pub(crate) fn read_files(
+                &mut self,
+                declared: Option<&[String]>,
+            ) -> Result<Option<Vec<String>>, InteractionFileError> {
+                match self { $(Self::$variant(config) => config.read_files(declared),)* }
+            }
+
+            /// The interaction among the parameters, where there is one, to be changed.
             pub(crate) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
                 match self { $(Self::$variant(config) => config.interaction_mut(),)* }
             }
@@ -236,6 +267,10 @@ registry! {
     PNormPerceptron(PNormPerceptronConfig, PNormPerceptron) = "p-norm-perceptron",
     SecondOrderPerceptron(SecondOrderPerceptronConfig, SecondOrderPerceptron) = "second-order-perceptron",
     RelationPerceptron(RelationPerceptronConfig, RelationPerceptron) = "relation-perceptron",
+    BudgetRandom(BudgetRandomConfig, BudgetRandom) = "budget-random",
+    BudgetForgetron(BudgetForgetronConfig, BudgetForgetron) = "budget-forgetron",
+    BudgetProjectron(BudgetProjectronConfig, BudgetProjectron) = "budget-projectron",
+    BudgetSharedProjectron(BudgetSharedProjectronConfig, BudgetSharedProjectron) = "budget-shared-projectron",
     SchattenPerceptron(SchattenPerceptronConfig, SchattenPerceptron) = "schatten-perceptron",
     SharedLossPerceptron(SharedLossPerceptronConfig, SharedLossPerceptron) = "shared-loss-perceptron",
     PassiveAggressive(PassiveAggressiveConfig, PassiveAggressive) = "passive-aggressive",

@@ -1,4 +1,4 @@
-//! Bounds as certificates: the mistakes of a run beside those that the theorems of MP10 allow.
+//! Bounds as certificates: the mistakes of a run beside those that the theorems of MP10 and MB12 allow.
 //!
 //! Every theorem compares a learner with *any* fixed vectors u = (u_1, …, u_K): its mistakes are at most the hinge
 //! losses L of u on the mistaken rounds, plus what u costs. So a run, its stream and a [`Comparator`] give a
@@ -12,6 +12,8 @@
 //! | `second-order-perceptron` | Theorem 8, with any a |
 //! | `schatten-perceptron` | Theorem 9 |
 //! | `shared-loss-perceptron` | Remark 12, which bounds the cumulative shared loss |
+//! | `budget-random` | MB12 Theorem 1, which bounds the mean over its draws |
+//! | `budget-forgetron` | MB12 Theorem 2 |
 //!
 //! The theorems are for examples of length 1; here they are stated for any length, so that on length 1 they are what
 //! is in print. How is said in the file of each, as is what becomes of them in simultaneous rounds and when tasks are
@@ -35,6 +37,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod budget;
 mod comparator;
 mod geometry;
 mod hindsight;
@@ -59,7 +62,7 @@ use crate::error::ConfigError;
 /// A theorem applied to a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Certificate {
-    /// Where it is in MP10.
+    /// Where it is in MP10, or in the paper that it names.
     pub name: &'static str,
     /// What is counted.
     pub counted: Counted,
@@ -166,12 +169,14 @@ enum Scope {
 }
 
 /// How a right-hand side is made of loss and complexity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Formula {
     Solved,
     Doubled,
     Root,
     Sum,
+    Fourfold,
+    Divided { share: f64 },
 }
 
 impl Formula {
@@ -181,6 +186,8 @@ impl Formula {
             Self::Doubled => "L + D + sqrt(2 D L)",
             Self::Root => "L + sqrt(D)",
             Self::Sum => "L + D",
+            Self::Fourfold => "4 L + D",
+            Self::Divided { .. } => "(L + D)/(1 - e)",
         }
     }
 
@@ -193,6 +200,8 @@ impl Formula {
             Self::Doubled => loss + complexity + (2.0 * complexity * loss).sqrt(),
             Self::Root => loss + complexity.sqrt(),
             Self::Sum => loss + complexity,
+            Self::Fourfold => 4.0 * loss + complexity,
+            Self::Divided { share } => (loss + complexity) / (1.0 - share),
         }
     }
 }

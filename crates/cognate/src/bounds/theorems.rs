@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::budget::{Budgeted, LEAST_BUDGET};
 use super::comparator::Comparator;
 use super::geometry::Geometry;
 use super::hindsight::{best_length, directions};
@@ -12,18 +13,20 @@ use super::{BoundError, Certificate, Counted, Detail, Parts, Scope, p_norm, seco
 use crate::algorithms::{LearnerConfig, LossNorm};
 use crate::choice::NoParameters;
 use crate::choice::Tunable;
-use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig};
-use crate::kernel::KernelConfig;
+use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig, TaskGraphConfig};
+use crate::kernel::{Budget, KernelConfig};
 use crate::tasks::Tasks;
 
 /// The learners that have a bound.
-pub(super) const LEARNERS: [&str; 6] = [
+pub(super) const LEARNERS: [&str; 8] = [
     "perceptron",
     "kernel-perceptron",
     "p-norm-perceptron",
     "second-order-perceptron",
     "schatten-perceptron",
     "shared-loss-perceptron",
+    "budget-random",
+    "budget-forgetron",
 ];
 
 /// The theorems that hold for a learner.
@@ -44,6 +47,7 @@ enum Claim {
     Theorem8 { a: f64 },
     Theorem9 { p: u32 },
     Remark12(SharedLoss),
+    Budget(Budgeted),
 }
 
 impl Claim {
@@ -59,9 +63,14 @@ impl Claim {
             Self::Theorem8 { .. } => "Theorem 8",
             Self::Theorem9 { .. } => "Theorem 9",
             Self::Remark12(_) => "Remark 12",
+            Self::Budget(Budgeted::Random { .. }) => "MB12 Theorem 1",
+            Self::Budget(Budgeted::Forgetron { .. }) => "MB12 Theorem 2",
         }
     }
 }
+
+/// Lengths of a comparator that are tried where they are limited.
+const LENGTHS: u32 = 50;
 
 /// Parameters of a learner as JSON.
 struct Parameters<'a>(&'a Value);
@@ -98,6 +107,30 @@ impl Parameters<'_> {
                 expected: "bounds need a given interaction",
             }),
         }
+    }
+
+    /// The task graph of a budget learner, as an interaction.
+    fn graph(&self) -> Result<InteractionConfig, BoundError> {
+        match &self.0["graph"] {
+            Value::Null => Ok(TaskGraphConfig::default().to_interaction()),
+            value => serde_json::from_value::<TaskGraphConfig>(value.clone())
+                .map(|graph| graph.to_interaction())
+                .map_err(|_| BoundError::Parameter {
+                    name: "graph",
+                    found: value.to_string(),
+                    expected: "bounds need a task graph",
+                }),
+        }
+    }
+
+    /// B, at least `least`.
+    fn budget(&self, least: u64, expected: &'static str) -> Result<f64, BoundError> {
+        let value = match &self.0["budget"] {
+            Value::Null => serde_json::to_value(Budget::default()).unwrap_or_default(),
+            value => value.clone(),
+        };
+        let wrong = || BoundError::Parameter { name: "budget", found: value.to_string(), expected };
+        value.as_u64().filter(|budget| *budget >= least).map(|budget| budget as f64).ok_or_else(wrong)
     }
 
     fn check_kernel(&self) -> Result<(), BoundError> {
@@ -154,6 +187,10 @@ impl Theorems {
             }
             "schatten-perceptron" => vec![Claim::Theorem9 { p: parameters.half_exponent(2)? }],
             "shared-loss-perceptron" => vec![Claim::Remark12(shared_loss(&parameters)?)],
+            "budget-random" | "budget-forgetron" => {
+                interaction = parameters.graph()?;
+                vec![Claim::Budget(budgeted(id, &parameters)?)]
+            }
             _ => perceptron_claims(&interaction)?,
         };
         let coupled = matches!(
@@ -215,6 +252,19 @@ impl Theorems {
         let mut best = (self.certificate(claim, transcript, &zero)?.in_advance, zero);
         for direction in found {
             let margins = signed_margins(transcript, &direction);
+            if let Claim::Budget(budgeted) = claim {
+                // The length is limited: some steps up to the longest.
+                let most = budgeted.longest(transcript, &self.geometry);
+                let longest = most / self.geometry.quadratic(&direction).sqrt();
+                for step in (1..=LENGTHS).filter(|_| longest.is_finite()) {
+                    let scaled = direction.clone().scaled(longest * f64::from(step) / f64::from(LENGTHS));
+                    let bound = self.certificate(claim, transcript, &scaled)?.in_advance;
+                    if bound < best.0 {
+                        best = (bound, scaled);
+                    }
+                }
+                continue;
+            }
             let parts = self.parts(claim, transcript, &direction, Scope::Everything)?;
             let loss = |s: f64| loss(claim, transcript, &margins, s, Scope::Everything);
             let (length, bound) = best_length(&parts, &margins, loss);
@@ -239,12 +289,13 @@ impl Theorems {
         let theorem = claim.name();
         let grown = self.geometry.follows_tasks() && transcript.has_grown();
         match claim {
-            Claim::PNorm { .. } | Claim::Theorem8 { .. } if grown => {
+            Claim::PNorm { .. } | Claim::Theorem8 { .. } | Claim::Budget(_) if grown => {
                 Err(BoundError::Grown { theorem, tasks: transcript.tasks() })
             }
-            Claim::Theorem8 { .. } if !transcript.is_one_task_a_round() => {
+            Claim::Theorem8 { .. } | Claim::Budget(_) if !transcript.is_one_task_a_round() => {
                 Err(BoundError::Simultaneous { theorem })
             }
+            Claim::Budget(budgeted) => budgeted.check(transcript).map(|()| true),
             Claim::Theorem6 { .. } => Ok(!grown && transcript.is_one_task_a_round()),
             _ => Ok(true),
         }
@@ -265,6 +316,7 @@ impl Theorems {
             Claim::Theorem8 { a } => second_order::parts(a, transcript, geometry, u, scope)?,
             Claim::Theorem9 { p } => schatten::theorem_9(p, transcript, u, scope),
             Claim::Remark12(shared) => schatten::remark_12(shared, transcript, u, scope),
+            Claim::Budget(budgeted) => budgeted.parts(transcript, geometry, u),
         })
     }
 
@@ -363,6 +415,16 @@ fn p_norm_claims(
     Ok(claims)
 }
 
+fn budgeted(id: &str, parameters: &Parameters<'_>) -> Result<Budgeted, BoundError> {
+    if id == "budget-random" {
+        let budget = parameters.budget(1, "Theorem 1 is for a number of examples")?;
+        return Ok(Budgeted::Random { budget });
+    }
+    let bound = parameters.number("bound", 1.0, "Theorem 2 is for a positive number")?;
+    let budget = parameters.budget(LEAST_BUDGET, "Theorem 2 is for a number of more than 83 examples")?;
+    Ok(Budgeted::Forgetron { budget, bound })
+}
+
 fn shared_loss(parameters: &Parameters<'_>) -> Result<SharedLoss, BoundError> {
     let norm = match &parameters.0["norm"] {
         Value::Null => LossNorm::L1,
@@ -390,6 +452,8 @@ fn loss(claim: Claim, transcript: &Transcript, margins: &[f64], s: f64, scope: S
         Claim::Remark12(SharedLoss { norm, .. }) => {
             transcript.rounds().map(|(round, _)| norm.of(&round.map(hinge).collect::<Vec<_>>())).sum()
         }
+        // The mean over the draws: which rounds are mistaken is not known.
+        Claim::Budget(Budgeted::Random { .. }) => (0..transcript.len()).map(hinge).sum(),
         _ => {
             let counted = |at: &usize| scope == Scope::Everything || transcript.is_mistake(*at);
             (0..transcript.len()).filter(counted).map(hinge).sum()

@@ -73,7 +73,7 @@ impl InteractionConfig {
         match self {
             Self::Graph(GraphConfig { edges: edges @ None, file }) => {
                 if let Some(path) = file.take() {
-                    *edges = Some(Edges::List(read_edges(&Source::read(&path)?)?));
+                    *edges = Some(Edges::List(read_edge_file(&path)?));
                 }
                 Ok(None)
             }
@@ -115,6 +115,11 @@ fn in_order(
         return Ok(rows);
     }
     Ok(places.iter().map(|i| places.iter().map(|j| rows[*i][*j]).collect()).collect())
+}
+
+/// The edges of a file.
+pub(super) fn read_edge_file(path: &Path) -> Result<Vec<Edge>, InteractionFileError> {
+    read_edges(&Source::read(path)?)
 }
 
 /// One edge a line: two names and perhaps a weight, between blanks or commas; `#` begins a comment.

@@ -6,9 +6,12 @@
 
 mod config;
 mod files;
+mod task_graph;
 
 pub use config::{CoupledConfig, Edge, Edges, GraphConfig, InteractionConfig, MatrixConfig};
 pub use files::InteractionFileError;
+pub use task_graph::TaskGraphConfig;
+pub(crate) use task_graph::{Component, TaskGraph};
 
 use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem};
@@ -250,37 +253,47 @@ fn graph_blocks(edges: &[Edge], tasks: &Tasks) -> Result<Blocks, ConfigError> {
 
 /// A = I + L of a graph, a component at a time.
 fn graph_blocks_of_a(edges: &[Edge], tasks: &Tasks) -> Result<Vec<BlockOfA>, ConfigError> {
-    let mut ends = Vec::with_capacity(edges.len());
+    let mut blocks = Vec::new();
+    for (members, inside) in components(tasks.len(), &found_edges(edges, tasks)?) {
+        let a = block_of_a(&members, &inside)?;
+        blocks.push((members, a));
+    }
+    Ok(blocks)
+}
+
+/// The edges between tasks instead of names.
+fn found_edges(edges: &[Edge], tasks: &Tasks) -> Result<Vec<WeightedEdge>, ConfigError> {
+    let mut found = Vec::with_capacity(edges.len());
     for edge in edges {
         match (tasks.find(&edge.from), tasks.find(&edge.to)) {
-            (Some(from), Some(to)) => ends.push((from, to, edge.weight)),
+            (Some(from), Some(to)) => found.push((from, to, edge.weight)),
             (from, _) => {
                 let name = if from.is_none() { &edge.from } else { &edge.to };
                 return Err(ConfigProblem::new("graph.edges", format!("no task is named {name:?}")).into());
             }
         }
     }
-    let mut blocks = Vec::new();
-    for (members, inside) in components(tasks.len(), &ends) {
-        if members.len() > LARGEST_BLOCK {
-            let message = format!("{} connected tasks; at most {LARGEST_BLOCK} are inverted", members.len());
-            return Err(ConfigProblem::new("graph.edges", message).into());
-        }
-        let column = |task: TaskId| members.binary_search(&task).expect("an edge stays in its component");
-        let mut a = vec![vec![0.0; members.len()]; members.len()];
-        (0..members.len()).for_each(|at| a[at][at] = 1.0);
-        for (from, to, weight) in inside {
-            let (from, to) = (column(from), column(to));
-            a[from][from] += weight;
-            a[to][to] += weight;
-            a[from][to] -= weight;
-            a[to][from] -= weight;
-        }
-        let a = Symmetric::try_from_rows(&a);
-        let a = a.map_err(|error| ConfigProblem::new("graph.edges", error.to_string()))?;
-        blocks.push((members, a));
+    Ok(found)
+}
+
+/// A = I + L of one component.
+fn block_of_a(members: &[TaskId], inside: &[WeightedEdge]) -> Result<Symmetric, ConfigError> {
+    if members.len() > LARGEST_BLOCK {
+        let message = format!("{} connected tasks; at most {LARGEST_BLOCK} are inverted", members.len());
+        return Err(ConfigProblem::new("graph.edges", message).into());
     }
-    Ok(blocks)
+    let column = |task: TaskId| members.binary_search(&task).expect("an edge stays in its component");
+    let mut a = vec![vec![0.0; members.len()]; members.len()];
+    (0..members.len()).for_each(|at| a[at][at] = 1.0);
+    for (from, to, weight) in inside {
+        let (from, to) = (column(*from), column(*to));
+        a[from][from] += weight;
+        a[to][to] += weight;
+        a[from][to] -= weight;
+        a[to][from] -= weight;
+    }
+    let a = Symmetric::try_from_rows(&a);
+    a.map_err(|error| ConfigProblem::new("graph.edges", error.to_string()).into())
 }
 
 type WeightedEdge = (TaskId, TaskId, f64);

@@ -1,10 +1,15 @@
 //! Inner products in other spaces, and the examples that learners in dual form keep.
 
+mod active_set;
+mod budget;
 mod config;
 mod supports;
 
+pub(crate) use active_set::{ActiveSet, ActiveSetState, restored_coefficients};
+pub use budget::Budget;
+pub(crate) use budget::Overhead;
 pub use config::{GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
-pub(crate) use supports::{Supports, SupportsState, square};
+pub(crate) use supports::{Supports, SupportsState, merged_product, square};
 
 impl KernelConfig {
     /// k(x, z) from x'z, |x|^2 and |z|^2.

@@ -2,6 +2,9 @@
 //!
 //! The incoming example is scattered into an array once; each support then gathers along its own features. Features
 //! are renumbered as they are first kept, so the array is as long as there are different ones.
+//!
+//! A support may be replaced or removed. What it leaves behind, entries and features that nobody has, is cleared away
+//! once it is half as much as what is kept, so memory follows the supports that are there.
 
 use std::cell::RefCell;
 
@@ -24,11 +27,30 @@ pub(crate) struct Supports {
     squares: Vec<f64>,
     /// Which example each was.
     examples: Vec<u64>,
-    /// Where the features of each end.
-    ends: Vec<usize>,
+    /// Where the entries of each are.
+    spans: Vec<Span>,
+    /// Entries of all spans, without what was left behind.
+    live: usize,
     entry_slots: Vec<u32>,
     values: Vec<f64>,
 }
+
+/// Entries of one support: so many from `start` on, in a place that has room for more.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    start: usize,
+    len: usize,
+    room: usize,
+}
+
+impl Span {
+    fn range(self) -> std::ops::Range<usize> {
+        self.start..self.start + self.len
+    }
+}
+
+/// Entries and features that may be left behind whatever is kept.
+const LEFT_BEHIND: usize = 64;
 
 thread_local! {
     /// The scattered example: all zeros between uses.
@@ -38,6 +60,18 @@ thread_local! {
 /// |x|^2.
 pub(crate) fn square(x: SparseView<'_>) -> f64 {
     x.values().iter().map(|value| value * value).sum()
+}
+
+/// x'z of two vectors, both walked through once.
+pub(crate) fn merged_product(x: SparseView<'_>, z: SparseView<'_>) -> f64 {
+    let (mut sum, mut rest) = (0.0, z.iter().peekable());
+    for (feature, value) in x.iter() {
+        while rest.next_if(|other| other.0 < feature).is_some() {}
+        if let Some((_, other)) = rest.next_if(|other| other.0 == feature) {
+            sum += value * other;
+        }
+    }
+    sum
 }
 
 impl Supports {
@@ -68,13 +102,11 @@ impl Supports {
             for (feature, value) in x.iter() {
                 known(feature).into_iter().for_each(|slot| scattered[slot] = value);
             }
-            let mut start = 0;
-            for (at, end) in self.ends.iter().enumerate() {
-                if wanted(self.tasks[at]) {
-                    let slots = &self.entry_slots[start..*end];
-                    visit(at, gather(scattered, slots, &self.values[start..*end]));
+            for (at, (span, task)) in self.spans.iter().zip(&self.tasks).enumerate() {
+                if wanted(*task) {
+                    let slots = &self.entry_slots[span.range()];
+                    visit(at, gather(scattered, slots, &self.values[span.range()]));
                 }
-                start = *end;
             }
             for feature in x.indices() {
                 known(*feature).into_iter().for_each(|slot| scattered[slot] = 0.0);
@@ -84,39 +116,104 @@ impl Supports {
 
     /// Features and values of a support.
     pub(crate) fn entries(&self, at: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        let range = start..self.ends[at];
+        let range = self.spans[at].range();
         let features = self.entry_slots[range.clone()].iter().map(|slot| self.features[*slot as usize]);
         features.zip(self.values[range].iter().copied())
     }
 
     /// Keeps an example, which was the learner's `example`-th.
     pub(crate) fn push(&mut self, task: TaskId, x: SparseView<'_>, example: u64) {
-        for (feature, value) in x.iter() {
-            let slot = self.slots.entry(feature);
-            if *slot == 0 {
-                self.features.push(feature);
-                *slot = self.features.len() as u32;
-            }
-            self.entry_slots.push(*slot - 1);
-            self.values.push(value);
-        }
+        let span = self.append(x);
+        self.live += span.len;
+        self.spans.push(span);
         self.tasks.push(task);
         self.squares.push(square(x));
         self.examples.push(example);
-        self.ends.push(self.values.len());
+    }
+
+    /// Writes the entries of an example behind all others.
+    fn append(&mut self, x: SparseView<'_>) -> Span {
+        let span = Span { start: self.values.len(), len: x.len(), room: x.len() };
+        for (feature, value) in x.iter() {
+            let slot = self.slot_of(feature);
+            self.entry_slots.push(slot);
+            self.values.push(value);
+        }
+        span
+    }
+
+    /// The number of a feature, new where no support has had it.
+    fn slot_of(&mut self, feature: u32) -> u32 {
+        let slot = self.slots.entry(feature);
+        if *slot == 0 {
+            self.features.push(feature);
+            *slot = self.features.len() as u32;
+        }
+        *slot - 1
+    }
+
+    /// Keeps an example in the place of another.
+    pub(crate) fn replace(&mut self, at: usize, task: TaskId, x: SparseView<'_>, example: u64) {
+        let old = self.spans[at];
+        if x.len() <= old.room {
+            for (offset, (feature, value)) in x.iter().enumerate() {
+                self.entry_slots[old.start + offset] = self.slot_of(feature);
+                self.values[old.start + offset] = value;
+            }
+            self.spans[at].len = x.len();
+        } else {
+            self.spans[at] = self.append(x);
+        }
+        self.live = self.live - old.len + x.len();
+        (self.tasks[at], self.squares[at], self.examples[at]) = (task, square(x), example);
+        self.tidy();
+    }
+
+    /// Forgets an example; the last one takes its place.
+    pub(crate) fn swap_remove(&mut self, at: usize) {
+        self.live -= self.spans.swap_remove(at).len;
+        self.tasks.swap_remove(at);
+        self.squares.swap_remove(at);
+        self.examples.swap_remove(at);
+        self.tidy();
+    }
+
+    /// Clears away what was left behind, once it is half as much as what is kept.
+    fn tidy(&mut self) {
+        let most = self.live + self.live / 2 + LEFT_BEHIND;
+        if self.values.len() <= most && self.features.len() <= most {
+            return;
+        }
+        let mut tidied = Self::default();
+        tidied.entry_slots.reserve_exact(most);
+        tidied.values.reserve_exact(most);
+        self.for_each(|at, x| tidied.push(self.tasks[at], x, self.examples[at]));
+        *self = tidied;
+    }
+
+    /// Copies a support into buffers, its features sorted.
+    pub(crate) fn copy(&self, at: usize, indices: &mut Vec<u32>, values: &mut Vec<f64>) {
+        indices.clear();
+        values.clear();
+        for (feature, value) in self.entries(at) {
+            indices.push(feature);
+            values.push(value);
+        }
+    }
+
+    /// Which of the learner's examples a support was, from 1.
+    pub(crate) fn example(&self, at: usize) -> u64 {
+        self.examples[at]
     }
 
     /// `sum_s coefficient(s) x_s`, its non-zero entries by feature.
     pub(crate) fn combined(&self, coefficient: impl Fn(usize) -> f64) -> Vec<(u32, f64)> {
         let mut sums = vec![0.0; self.features.len()];
-        let mut start = 0;
-        for (at, end) in self.ends.iter().enumerate() {
+        for (at, span) in self.spans.iter().enumerate() {
             let coefficient = coefficient(at);
-            for (slot, value) in self.entry_slots[start..*end].iter().zip(&self.values[start..*end]) {
+            for (slot, value) in self.entry_slots[span.range()].iter().zip(&self.values[span.range()]) {
                 sums[*slot as usize] += coefficient * value;
             }
-            start = *end;
         }
         let mut weights: Vec<(u32, f64)> =
             self.features.iter().copied().zip(sums).filter(|pair| pair.1 != 0.0).collect();
@@ -138,12 +235,7 @@ impl Supports {
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize, SparseView<'_>)) {
         let (mut indices, mut values) = (Vec::new(), Vec::new());
         for at in 0..self.len() {
-            indices.clear();
-            values.clear();
-            for (feature, value) in self.entries(at) {
-                indices.push(feature);
-                values.push(value);
-            }
+            self.copy(at, &mut indices, &mut values);
             visit(at, SparseView::trusted(&indices, &values));
         }
     }
@@ -152,22 +244,42 @@ impl Supports {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.slots.heap_bytes()
             + (self.features.capacity() + self.tasks.capacity() + self.entry_slots.capacity()) * 4
-            + (self.squares.capacity() + self.examples.capacity()) * 8
-            + (self.ends.capacity() + self.values.capacity()) * 8
+            + (self.squares.capacity() + self.examples.capacity() + self.values.capacity()) * 8
+            + self.spans.capacity() * size_of::<Span>()
     }
 
     pub(crate) fn state(&self) -> SupportsState {
+        let lengths = self.spans.iter().map(|span| span.len as u64);
+        let ends = lengths.scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        let entries = || (0..self.len()).flat_map(|at| self.entries(at));
         SupportsState {
             tasks: Block(self.tasks.iter().map(|task| task.0).collect()),
             examples: Block(self.examples.clone()),
-            ends: Block(self.ends.iter().map(|end| *end as u64).collect()),
-            features: Block(self.entry_slots.iter().map(|slot| self.features[*slot as usize]).collect()),
-            values: Block(self.values.clone()),
+            ends: Block(ends.collect()),
+            features: Block(entries().map(|entry| entry.0).collect()),
+            values: Block(entries().map(|entry| entry.1).collect()),
         }
     }
 
-    /// Takes a saved form, checking everything that later code trusts: tasks below `tasks`, and examples up to `seen`.
+    /// Takes a saved form, checking everything that later code trusts: tasks below `tasks`, and examples up to `seen`,
+    /// in the order in which they came.
     pub(crate) fn restore(tasks: usize, seen: u64, state: &SupportsState) -> Result<Self, StateError> {
+        if state.examples.0.is_sorted() {
+            Self::restore_in_any_order(tasks, seen, state)
+        } else {
+            Err(StateError::new("supports are not in order"))
+        }
+    }
+
+    /// The same for supports that took the places of others.
+    pub(crate) fn restore_in_any_order(
+        tasks: usize,
+        seen: u64,
+        state: &SupportsState,
+    ) -> Result<Self, StateError> {
         let count = state.tasks.0.len();
         if state.examples.0.len() != count
             || state.ends.0.len() != count
@@ -177,7 +289,7 @@ impl Supports {
             return Err(StateError::new("supports and their ends disagree"));
         }
         let mut supports = Self::default();
-        let (mut start, mut last) = (0, 0);
+        let mut start = 0;
         for ((task, end), example) in state.tasks.0.iter().zip(&state.ends.0).zip(&state.examples.0) {
             let range =
                 usize::try_from(*end).ok().filter(|end| *end >= start && *end <= state.values.0.len());
@@ -185,13 +297,13 @@ impl Supports {
             if *task as usize >= tasks {
                 return Err(StateError::new("a support is of a task that is not there"));
             }
-            if *example < last || *example > seen {
-                return Err(StateError::new("supports are not in order, or later than the last example"));
+            if *example > seen {
+                return Err(StateError::new("a support is later than the last example"));
             }
             let x = SparseView::try_new(&state.features.0[start..end], &state.values.0[start..end])
                 .map_err(|error| StateError::new(format!("a support: {error}")))?;
             supports.push(TaskId(*task), x, *example);
-            (start, last) = (end, *example);
+            start = end;
         }
         Ok(supports)
     }
@@ -219,7 +331,10 @@ pub(crate) struct SupportsState {
 
 #[cfg(test)]
 mod tests {
+    use rand::RngExt as _;
+
     use super::*;
+    use crate::rng::generator;
 
     #[test]
     fn products_are_those_of_the_examples() {
@@ -243,5 +358,56 @@ mod tests {
         assert_eq!(restored.entries(2).collect::<Vec<_>>(), supports.entries(2).collect::<Vec<_>>());
         assert!(Supports::restore(1, 7, &supports.state()).is_err());
         assert!(Supports::restore(2, 6, &supports.state()).is_err());
+    }
+
+    #[test]
+    fn what_is_replaced_leaves_nothing_behind() {
+        let (mut supports, mut naive) = (Supports::default(), Vec::new());
+        let (mut largest, mut rng) = (0, generator(3, 0));
+        for round in 0..5_000_u64 {
+            // Features that never come again, and two that all have.
+            let mut indices = vec![1, 7];
+            indices.extend((0..rng.random_range(0..12_u32)).map(|at| 100 + round as u32 * 12 + at));
+            let values: Vec<f64> = indices.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
+            let (x, task) = (SparseView::trusted(&indices, &values), TaskId(round as u32 % 3));
+            let kept = (task, indices.clone(), values.clone());
+            if naive.len() < 20 {
+                supports.push(task, x, round);
+                naive.push(kept);
+            } else if round % 50 == 0 {
+                let at = rng.random_range(0..20);
+                supports.swap_remove(at);
+                naive.swap_remove(at);
+            } else {
+                let at = rng.random_range(0..20);
+                supports.replace(at, task, x, round);
+                naive[at] = kept;
+            }
+            if round == 200 {
+                largest = supports.heap_bytes();
+            }
+        }
+        assert!(supports.heap_bytes() < 2 * largest, "{} bytes after {largest}", supports.heap_bytes());
+        let restored = Supports::restore_in_any_order(3, 5_000, &supports.state()).unwrap();
+        assert!(Supports::restore(3, 5_000, &supports.state()).is_err());
+        for set in [&supports, &restored] {
+            set.for_each(|at, x| {
+                assert_eq!((set.task(at), x.indices(), x.values()), {
+                    let (task, indices, values) = &naive[at];
+                    (*task, &indices[..], &values[..])
+                });
+            });
+            let mut count = 0;
+            let probe = SparseView::trusted(&[1], &[2.0]);
+            set.products(
+                probe,
+                |_| true,
+                |at, product| {
+                    count += 1;
+                    assert_eq!(product, 2.0 * naive[at].2[0]);
+                },
+            );
+            assert_eq!(count, naive.len());
+        }
     }
 }

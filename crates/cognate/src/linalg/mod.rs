@@ -7,12 +7,13 @@
 //! p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products; `symmetric` holds K x K
 //! matrices and is the only place that knows the linear algebra crate, `triangle` holds the half of one that changes all
 //! the time, in `wide` loops; `growing_factor` is the
-//! factor of a matrix that grows.
+//! factor of a matrix that grows, `inverse_gram` the inverse of one whose rows come and go.
 
 pub(crate) mod columns;
 pub(crate) mod gram_rows;
 pub(crate) mod growing_factor;
 pub(crate) mod index_map;
+pub(crate) mod inverse_gram;
 pub(crate) mod lagged;
 pub(crate) mod norm;
 pub(crate) mod p_norm_rows;
@@ -29,6 +30,7 @@ pub(crate) use columns::{Columns, ColumnsState};
 pub(crate) use gram_rows::{GramRows, GramRowsState};
 pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
+pub(crate) use inverse_gram::{InverseGram, InverseGramState, Projected};
 pub(crate) use norm::Norm;
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
 pub(crate) use shared_own::{SharedOwn, SharedOwnState};

@@ -263,6 +263,18 @@ impl Symmetric {
         Some((0..self.size).map(|at| 2.0 * cholesky.L()[(at, at)].ln()).sum())
     }
 
+    /// The inverse by Cholesky, without a look at how close to singular the matrix is; none where it is not positive
+    /// definite, or an entry of the inverse not finite.
+    pub(crate) fn cholesky_inverse(&self) -> Option<Self> {
+        let matrix = Mat::from_fn(self.size, self.size, |row, column| self.entry(row, column));
+        let inverse = Llt::new(matrix.as_ref(), Side::Lower).ok()?.inverse();
+        let inverse = Self::from_fn(self.size, |row, column| {
+            f64::midpoint(inverse[(row, column)], inverse[(column, row)])
+        });
+        let sound = inverse.is_finite() && (0..self.size).all(|at| inverse.entry(at, at) > 0.0);
+        sound.then_some(inverse)
+    }
+
     /// The inverse of a positive definite matrix.
     ///
     /// # Errors

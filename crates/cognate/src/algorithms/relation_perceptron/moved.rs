@@ -7,7 +7,7 @@
 //!
 //! Safe steps, where numbers end: a change that would leave R infinite, or with `trace` none beyond 1e100 for examples
 //! of length 1, is not made; `log-det` with an eta so large that eta W'W overflows goes to where it would go in the
-//! limit, W'W rescaled. R is looked at every K changes, at least 16,
+//! limit, W'W rescaled; `covariance` does not move where weights have no variance to speak of. R is looked at every K changes, at least 16,
 //! and gets a billionth of its mean eigenvalue on its diagonal when it has lost its last digits of definiteness, as
 //! happens with more tasks than features.
 
@@ -44,6 +44,9 @@ struct Rule {
 
 /// With `trace` none R stops growing here.
 const LARGEST: f64 = 1e100;
+
+/// Where the variance is less than this of the mean square, as with one feature, the covariance is rounding errors.
+const LEAST_VARIANCE: f64 = 1e-10;
 
 /// Smallest eigenvalue that `von-neumann` leaves, by the largest: below it the matrix would not be definite in print.
 const SMALLEST: f64 = 1e-13;
@@ -167,7 +170,11 @@ impl Moved {
     fn covariance(&mut self) -> Option<()> {
         let unit = self.weights.unit();
         let covariance = self.weights.covariance(self.rule.features);
-        let factor = self.factor(covariance.trace(), unit * unit)?;
+        let (left, all) = (covariance.trace(), self.weights.gram().trace());
+        if left < LEAST_VARIANCE * all {
+            return None;
+        }
+        let factor = self.factor(left, unit * unit)?;
         self.replace(covariance, factor);
         Some(())
     }

@@ -1,0 +1,333 @@
+//! The multitask budget Projectron: an example that others can stand for is not kept, and one that goes is projected
+//! onto those that stay.
+//!
+//! Paper: MB12 section 4.1, Algorithm 1 (MTBPRJ), after Orabona, Keshet, Caputo, *Bounded kernel-based online learning*,
+//! JMLR 2009.
+//! Protocol: one task a round.
+//!
+//! State: at most B mistaken examples (x_s, i_s) with coefficients beta_s, which all tasks share; P = H^-1 of their Gram
+//! matrix H under the multitask kernel K([x, i], [z, j]) = R[i, j] k(x, z), where R = (I + L)^-1 of the task graph.
+//!
+//! Predict: f_i(x) = sum_s beta_s K([x_s, i_s], [x, i]).
+//! Update, after a mistake at (x_t, i_t): with k the column of its kernel values, alpha = P k and r^2 = K_tt - k'alpha,
+//! - r <= threshold: beta += y alpha, nothing is kept (line 6);
+//! - else it is kept with beta_t = y (lines 8 to 10). Once B are there, it takes the slot of the r with the least
+//!   |beta_r| d_r, d_r being the distance of K([x_r, i_r], .) from the span of all others and the new one (line 12), and
+//!   beta += beta_r gamma, gamma the coefficients of r in that span (line 14). On the inverse with the new one,
+//!   d_r = 1/sqrt(P_rr) and gamma = -P_r/P_rr.
+//!
+//! Cost: predict O(B s); examples of unrelated tasks are skipped. Update O(B s + B^2): adding and evicting are one pass
+//! over P, which is formed anew by Cholesky every B evictions. Memory: B examples and B^2 numbers.
+//!
+//! Bound: none in the paper.
+//!
+//! Departures: the victim has the least |beta_r| d_r, in print beta_r d_r; scores within 1e-9 of each other are equal, and
+//! the oldest goes. gamma runs over the new active set, in print over the old one. An r^2 below 64 eps B K_tt is rounding
+//! and counts as in the span. P is kept for R without its factor 1/(K+1) on the complete graph, so that a task that is met
+//! changes nothing in it.
+//! Reduces to: `kernel-perceptron` on the same graph while there are at most B mistakes and none is projected.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::budget_random::budget_problems;
+use super::{About, Algorithm, InteractionFileError, Parameters, Protocol};
+use crate::block::Block;
+use crate::error::{ConfigError, ConfigProblem, StateError};
+use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::interaction::TaskGraphConfig;
+use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead, restored_coefficients};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support};
+use crate::linalg::{InverseGram, InverseGramState, Projected};
+use crate::tasks::Tasks;
+
+/// Parameters of `budget-projectron`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BudgetProjectronConfig {
+    /// Which tasks have to do with each other
+    pub graph: TaskGraphConfig,
+    /// How the likeness of two examples is measured
+    pub kernel: KernelConfig,
+    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    pub budget: Budget,
+    /// How far an example may be from the span of those kept and still be projected onto it, positive
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub threshold: f64,
+}
+
+impl Default for BudgetProjectronConfig {
+    /// threshold = 0.01, as in the paper's experiments.
+    fn default() -> Self {
+        Self {
+            graph: TaskGraphConfig::default(),
+            kernel: KernelConfig::default(),
+            budget: Budget::default(),
+            threshold: 0.01,
+        }
+    }
+}
+
+/// Coefficients, scratch, and P with room to be formed anew.
+const OVERHEAD: Overhead = Overhead { example: 64, pair: 24 };
+
+/// What is wrong with a threshold.
+pub(super) fn threshold_problem(threshold: f64) -> Option<ConfigProblem> {
+    let message = format!("must be positive and finite, got {threshold}");
+    (!(threshold.is_finite() && threshold > 0.0)).then(|| ConfigProblem::new("threshold", message))
+}
+
+impl Parameters for BudgetProjectronConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
+        let mut problems = budget_problems(&self.graph, &self.kernel, self.budget, OVERHEAD);
+        problems.extend(threshold_problem(self.threshold));
+        problems
+    }
+
+    fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
+        self.graph.declare(tasks)
+    }
+
+    fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
+        self.graph.read_file().map(|()| None)
+    }
+}
+
+/// The multitask budget Projectron; see the head of its file.
+#[derive(Debug, Clone)]
+pub struct BudgetProjectron {
+    active: ActiveSet,
+    coefficients: Vec<f64>,
+    inverse: InverseGram,
+    threshold: f64,
+    /// The largest K_tt of a mistaken example.
+    longest: f64,
+    scratch: Scratch,
+}
+
+/// Buffers that an update needs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scratch {
+    pub(super) projected: Projected,
+    pub(super) gamma: Vec<f64>,
+    pub(super) scores: Vec<f64>,
+}
+
+impl Scratch {
+    pub(super) fn heap_bytes(&self) -> usize {
+        let numbers = self.gamma.capacity() + self.scores.capacity();
+        self.projected.heap_bytes() + numbers * size_of::<f64>()
+    }
+}
+
+/// Whether so small a squared distance from the span of at most `slots` examples is none at all.
+pub(super) fn in_span(distance: f64, own: f64, slots: usize, threshold: f64) -> bool {
+    distance <= (threshold * threshold).max(64.0 * f64::EPSILON * slots as f64 * own)
+}
+
+/// What is said where no example can ever be kept.
+pub(super) fn threshold_remark(threshold: f64, longest: f64) -> Option<String> {
+    let never = longest > 0.0 && longest <= threshold * threshold;
+    let length = longest.sqrt();
+    never.then(|| {
+        format!(
+            "nothing was learnt: the longest mistaken example has the length {length} under the multitask kernel, \
+             which is within the threshold of {threshold}; a smaller threshold keeps it"
+        )
+    })
+}
+
+impl BudgetProjectron {
+    pub(super) const ABOUT: About = About {
+        id: "budget-projectron",
+        title: "kernel Perceptron in fixed memory, projecting what it forgets",
+        paper: "MB12 Alg. 1",
+        protocol: Protocol::OneTask,
+        predict_cost: "O(B s)",
+        update_cost: "O(B s + B^2)",
+        memory: "B examples and B^2 numbers",
+        most_tasks: None,
+    };
+
+    /// Learns from a mistake; the kernel values of the example with those kept are in the scratch.
+    fn learn_mistake(&mut self, example: Example<'_>) -> bool {
+        let Example { task, features, label } = example;
+        let slots = self.active.slots_with(features, OVERHEAD);
+        if slots == 0 {
+            return false;
+        }
+        self.shrink_to(slots, example);
+        // P is without the factor of R that follows K, and so are the values here.
+        let scale = self.active.graph().scale(self.active.tasks());
+        let own = self.active.relation(task, task) * self.active.square(features);
+        self.longest = self.longest.max(own);
+        let Scratch { projected, gamma, scores } = &mut self.scratch;
+        projected.own = own / scale;
+        projected.row.iter_mut().for_each(|value| *value /= scale);
+        self.inverse.project(projected);
+        if in_span(projected.distance * scale, own, slots, self.threshold) {
+            let steps = self.coefficients.iter_mut().zip(&projected.coefficients);
+            steps.for_each(|(beta, alpha)| *beta += label * alpha);
+            return projected.coefficients.iter().any(|alpha| *alpha != 0.0);
+        }
+        if self.active.len() < slots {
+            self.inverse.push(projected, slots);
+            self.active.push(task, features);
+            self.coefficients.push(label);
+            return true;
+        }
+        scores.clear();
+        let score =
+            |(at, beta): (usize, &f64)| beta.abs() / self.inverse.bordered_diagonal(projected, at).sqrt();
+        scores.extend(self.coefficients.iter().enumerate().map(score));
+        let at = self.active.least(scores).expect("a budget holds an example");
+        self.inverse.bordered_projection(projected, at, gamma);
+        self.inverse.replace(projected, at);
+        self.active.replace(at, task, features);
+        let gone = std::mem::replace(&mut self.coefficients[at], label);
+        self.coefficients.iter_mut().zip(gamma).for_each(|(beta, gamma)| *beta += gone * *gamma);
+        true
+    }
+
+    /// A budget in bytes holds fewer of longer examples: those that can best be spared go.
+    fn shrink_to(&mut self, slots: usize, example: Example<'_>) {
+        if self.active.len() <= slots {
+            return;
+        }
+        while self.active.len() > slots {
+            let Scratch { gamma, scores, .. } = &mut self.scratch;
+            scores.clear();
+            let score = |(at, beta): (usize, &f64)| beta.abs() / self.inverse.diagonal(at).sqrt();
+            scores.extend(self.coefficients.iter().enumerate().map(score));
+            let at = self.active.least(scores).expect("more than the budget is not none");
+            self.inverse.projection(at, gamma);
+            let gone = self.coefficients[at];
+            self.coefficients.iter_mut().zip(gamma).for_each(|(beta, gamma)| *beta += gone * *gamma);
+            self.coefficients.swap_remove(at);
+            self.inverse.swap_remove(at);
+            self.active.swap_remove(at);
+        }
+        self.fill_row(example.task, example.features);
+    }
+
+    /// Puts the kernel values of an example into the scratch; its margin.
+    fn fill_row(&mut self, task: TaskId, x: SparseView<'_>) -> f64 {
+        let (row, mut margin) = (&mut self.scratch.projected.row, 0.0);
+        row.clear();
+        row.resize(self.coefficients.len(), 0.0);
+        self.active.visit(task, x, |at, value| {
+            row[at] = value;
+            margin += self.coefficients[at] * value;
+        });
+        margin
+    }
+}
+
+impl Predict for BudgetProjectron {
+    fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        self.active.margin(&self.coefficients, task, x)
+    }
+}
+
+impl LearnOne for BudgetProjectron {
+    fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
+        self.active.see(example.task);
+        is_mistake(example.label, margin) && {
+            self.fill_row(example.task, example.features);
+            self.learn_mistake(example)
+        }
+    }
+
+    /// As margin then update, with one walk over the examples.
+    fn learn(&mut self, example: Example<'_>) -> Outcome {
+        self.active.see(example.task);
+        let margin = self.fill_row(example.task, example.features);
+        let updated = is_mistake(example.label, margin) && self.learn_mistake(example);
+        Outcome { margin, updated }
+    }
+
+    fn skip(&mut self, task: TaskId) {
+        self.active.see(task);
+    }
+}
+
+impl Inspect for BudgetProjectron {
+    fn tasks(&self) -> usize {
+        self.active.tasks()
+    }
+
+    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        self.active.relation(to, from)
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        self.active.graph().influence(task, self.active.tasks())
+    }
+
+    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        self.active.weights(task, &self.coefficients)
+    }
+
+    fn supports(&self) -> Option<Vec<Support>> {
+        Some(self.active.listed(&self.coefficients))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.active.remarks();
+        remarks.extend(threshold_remark(self.threshold, self.longest));
+        remarks
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.active.heap_bytes()
+            + self.inverse.heap_bytes()
+            + self.scratch.heap_bytes()
+            + self.coefficients.capacity() * size_of::<f64>()
+    }
+}
+
+/// Saved form of [`BudgetProjectron`]; what is given follows from the config.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct BudgetProjectronState {
+    active: ActiveSetState,
+    coefficients: Block<f64>,
+    inverse: InverseGramState,
+    longest: f64,
+}
+
+impl Algorithm for BudgetProjectron {
+    type Config = BudgetProjectronConfig;
+    type State = BudgetProjectronState;
+
+    fn build(config: &BudgetProjectronConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            active: ActiveSet::build(&config.graph, &config.kernel, config.budget, tasks)?,
+            coefficients: Vec::new(),
+            inverse: InverseGram::default(),
+            threshold: config.threshold,
+            longest: 0.0,
+            scratch: Scratch::default(),
+        })
+    }
+
+    fn state(&self) -> BudgetProjectronState {
+        BudgetProjectronState {
+            active: self.active.state(),
+            coefficients: Block(self.coefficients.clone()),
+            inverse: self.inverse.state(),
+            longest: self.longest,
+        }
+    }
+
+    fn restore(&mut self, state: BudgetProjectronState) -> Result<(), StateError> {
+        self.active.restore(&state.active)?;
+        let count = self.active.len();
+        self.coefficients = restored_coefficients(state.coefficients.0, count)?;
+        self.inverse = InverseGram::restore(count, &state.inverse)?;
+        if !(state.longest.is_finite() && state.longest >= 0.0) {
+            return Err(StateError::new("the length of the longest example is no number"));
+        }
+        self.longest = state.longest;
+        Ok(())
+    }
+}

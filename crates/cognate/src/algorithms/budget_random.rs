@@ -1,0 +1,221 @@
+//! The multitask Randomized Budget Perceptron: a full active set drops one of its examples by a draw.
+//!
+//! Paper: MB12 section 4.2, Algorithm 3 (MTRBP), after Cavallanti, Cesa-Bianchi, Gentile, *Tracking the best hyperplane
+//! with a simple budget Perceptron*, Machine Learning 2007.
+//! Protocol: one task a round.
+//!
+//! State: at most B mistaken examples (x_s, i_s, y_s), which all tasks share; the number of evictions.
+//!
+//! Predict: sum_s y_s R[i, i_s] k(x_s, x), where R = (I + L)^-1 of the task graph with the tasks met so far.
+//! Update, after a mistake: the example is kept, once B are there in the slot of one drawn from them (line 9).
+//!
+//! Cost: predict O(B s); examples of unrelated tasks are skipped. Update O(s). Memory: B examples.
+//!
+//! Bound: Theorem 1, for the expected number of mistakes (tests/budget.rs).
+//!
+//! Departures: none; as everywhere a margin of 0 is a mistake. Draw t, which belongs to eviction t, follows from the seed
+//! and t alone, so that a break in a run does not matter.
+//! Reduces to: `kernel-perceptron` on the same graph while there are at most B mistakes.
+
+use rand_chacha::rand_core::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{About, Algorithm, InteractionFileError, Parameters, Protocol};
+use crate::block::Block;
+use crate::error::{ConfigError, ConfigProblem, StateError};
+use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::interaction::TaskGraphConfig;
+use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead};
+use crate::learner::{Inspect, LearnOne, Predict, Support};
+use crate::rng::{EVICTION_STREAM, generator};
+use crate::tasks::Tasks;
+
+/// Parameters of `budget-random`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BudgetRandomConfig {
+    /// Which tasks have to do with each other
+    pub graph: TaskGraphConfig,
+    /// How the likeness of two examples is measured
+    pub kernel: KernelConfig,
+    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    pub budget: Budget,
+    /// What the draws follow from
+    pub seed: u64,
+}
+
+/// An example's label.
+pub(super) const COEFFICIENT: Overhead = Overhead { example: 16, pair: 0 };
+
+/// Everything wrong with the parameters that all learners on a budget have.
+pub(super) fn budget_problems(
+    graph: &TaskGraphConfig,
+    kernel: &KernelConfig,
+    budget: Budget,
+    overhead: Overhead,
+) -> Vec<ConfigProblem> {
+    let kernel = kernel.validate().into_iter().map(|problem| problem.within("kernel"));
+    // The paths of a graph's problems begin with `graph` already.
+    graph.validate().into_iter().chain(kernel).chain(budget.validate(overhead)).collect()
+}
+
+impl Parameters for BudgetRandomConfig {
+    fn validate(&self) -> Vec<ConfigProblem> {
+        budget_problems(&self.graph, &self.kernel, self.budget, COEFFICIENT)
+    }
+
+    fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
+        self.graph.declare(tasks)
+    }
+
+    fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
+        self.graph.read_file().map(|()| None)
+    }
+}
+
+/// The multitask Randomized Budget Perceptron; see the head of its file.
+#[derive(Debug, Clone)]
+pub struct BudgetRandom {
+    active: ActiveSet,
+    labels: Vec<f64>,
+    seed: u64,
+    evictions: u64,
+    /// Slots that are evicted before the seed decides, last first.
+    given: Vec<usize>,
+}
+
+impl BudgetRandom {
+    pub(super) const ABOUT: About = About {
+        id: "budget-random",
+        title: "kernel Perceptron in fixed memory, forgetting at random",
+        paper: "MB12 Alg. 3",
+        protocol: Protocol::OneTask,
+        predict_cost: "O(B s)",
+        update_cost: "O(s)",
+        memory: "B examples",
+        most_tasks: None,
+    };
+
+    /// Gives the next draws, to compare with a computation that made its own: the slots that are evicted, in order.
+    /// They are not saved.
+    pub fn give_draws(&mut self, slots: &[usize]) {
+        self.given = slots.iter().rev().copied().collect();
+    }
+
+    /// The slot to be evicted, RND of line 9.
+    fn draw(&mut self) -> usize {
+        let count = self.active.len();
+        let at = self.evictions;
+        self.evictions += 1;
+        if let Some(slot) = self.given.pop() {
+            return slot.min(count - 1);
+        }
+        let mut rng = generator(self.seed, EVICTION_STREAM);
+        // A draw is 64 bits, two words of the generator.
+        rng.set_word_pos(u128::from(at) * 2);
+        ((u128::from(rng.next_u64()) * count as u128) >> 64) as usize
+    }
+}
+
+impl Predict for BudgetRandom {
+    fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        self.active.margin(&self.labels, task, x)
+    }
+}
+
+impl LearnOne for BudgetRandom {
+    fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
+        let Example { task, features, label } = example;
+        self.active.see(task);
+        if !is_mistake(label, margin) {
+            return false;
+        }
+        let slots = self.active.slots_with(features, COEFFICIENT);
+        if slots == 0 {
+            return false;
+        }
+        // A budget in bytes holds fewer of longer examples.
+        while self.active.len() > slots {
+            let at = self.draw();
+            self.active.swap_remove(at);
+            self.labels.swap_remove(at);
+        }
+        if self.active.len() < slots {
+            self.active.push(task, features);
+            self.labels.push(label);
+        } else {
+            let at = self.draw();
+            self.active.replace(at, task, features);
+            self.labels[at] = label;
+        }
+        true
+    }
+
+    fn skip(&mut self, task: TaskId) {
+        self.active.see(task);
+    }
+}
+
+impl Inspect for BudgetRandom {
+    fn tasks(&self) -> usize {
+        self.active.tasks()
+    }
+
+    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        self.active.relation(to, from)
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        self.active.graph().influence(task, self.active.tasks())
+    }
+
+    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        self.active.weights(task, &self.labels)
+    }
+
+    fn supports(&self) -> Option<Vec<Support>> {
+        Some(self.active.listed(&self.labels))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.active.remarks()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.active.heap_bytes() + self.labels.capacity() * size_of::<f64>()
+    }
+}
+
+/// Saved form of [`BudgetRandom`]; what is given follows from the config.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct BudgetRandomState {
+    active: ActiveSetState,
+    labels: Block<f64>,
+    evictions: u64,
+}
+
+impl Algorithm for BudgetRandom {
+    type Config = BudgetRandomConfig;
+    type State = BudgetRandomState;
+
+    fn build(config: &BudgetRandomConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
+        let active = ActiveSet::build(&config.graph, &config.kernel, config.budget, tasks)?;
+        Ok(Self { active, labels: Vec::new(), seed: config.seed, evictions: 0, given: Vec::new() })
+    }
+
+    fn state(&self) -> BudgetRandomState {
+        BudgetRandomState {
+            active: self.active.state(),
+            labels: Block(self.labels.clone()),
+            evictions: self.evictions,
+        }
+    }
+
+    fn restore(&mut self, state: BudgetRandomState) -> Result<(), StateError> {
+        self.active.restore(&state.active)?;
+        self.labels = super::kernel_perceptron::restored_labels(state.labels.0, self.active.len())?;
+        self.evictions = state.evictions;
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! What all learners on a budget have in common: the examples they keep, the multitask kernel between them, and how
+//! many fit.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Budget, KernelConfig, Overhead, Supports, SupportsState, square};
+use crate::algorithms::restored_tasks;
+use crate::error::{ConfigError, StateError};
+use crate::example::{SparseView, TaskId};
+use crate::interaction::{TaskGraph, TaskGraphConfig};
+use crate::learner::Support;
+use crate::tasks::Tasks;
+
+/// The active set of MB12 section 2, without coefficients.
+#[derive(Debug, Clone)]
+pub(crate) struct ActiveSet {
+    tasks: usize,
+    graph: TaskGraph,
+    kernel: KernelConfig,
+    supports: Supports,
+    budget: Budget,
+    /// Examples seen.
+    seen: u64,
+    /// Non-zeros of the longest example that was to be kept.
+    longest: usize,
+    /// Examples too long for the whole budget.
+    unfit: u64,
+}
+
+impl ActiveSet {
+    pub(crate) fn build(
+        graph: &TaskGraphConfig,
+        kernel: &KernelConfig,
+        budget: Budget,
+        tasks: &Tasks,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            tasks: tasks.count(),
+            graph: graph.build(tasks)?,
+            kernel: kernel.clone(),
+            supports: Supports::default(),
+            budget,
+            seen: 0,
+            longest: 0,
+            unfit: 0,
+        })
+    }
+
+    pub(crate) fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    pub(crate) fn graph(&self) -> &TaskGraph {
+        &self.graph
+    }
+
+    pub(crate) fn kernel(&self) -> &KernelConfig {
+        &self.kernel
+    }
+
+    pub(crate) fn supports(&self) -> &Supports {
+        &self.supports
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.supports.len()
+    }
+
+    /// Meets a task, and counts an example.
+    pub(crate) fn see(&mut self, task: TaskId) {
+        self.tasks = self.tasks.max(task.index() + 1);
+        self.seen += 1;
+    }
+
+    /// Visits the examples of related tasks in order, with their values of the multitask kernel
+    /// R\[i, i_s\] k(x_s, x).
+    pub(crate) fn visit(&self, task: TaskId, x: SparseView<'_>, mut visit: impl FnMut(usize, f64)) {
+        let row = self.graph.row(task, self.tasks.max(task.index() + 1));
+        let length = square(x);
+        self.supports.products(
+            x,
+            |from| row.entry(from) != 0.0,
+            |at, product| {
+                let likeness = self.kernel.value(product, length, self.supports.square(at));
+                visit(at, row.entry(self.supports.task(at)) * likeness);
+            },
+        );
+    }
+
+    /// sum_s beta_s R\[i, i_s\] k(x_s, x).
+    pub(crate) fn margin(&self, coefficients: &[f64], task: TaskId, x: SparseView<'_>) -> f64 {
+        let mut margin = 0.0;
+        self.visit(task, x, |at, value| margin += coefficients[at] * value);
+        margin
+    }
+
+    /// Visits all examples in order, with their values of the kernel k itself.
+    pub(crate) fn visit_plain(&self, x: SparseView<'_>, mut visit: impl FnMut(usize, f64)) {
+        let length = square(x);
+        self.supports.products(
+            x,
+            |_| true,
+            |at, product| visit(at, self.kernel.value(product, length, self.supports.square(at))),
+        );
+    }
+
+    /// Puts the values of the kernel k itself into `row`, one an example.
+    pub(crate) fn likenesses(&self, x: SparseView<'_>, row: &mut Vec<f64>) {
+        row.clear();
+        self.visit_plain(x, |_, likeness| row.push(likeness));
+    }
+
+    /// R\[to, from\].
+    pub(crate) fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        self.graph.row(to, self.tasks.max(to.index() + 1)).entry(from)
+    }
+
+    /// k(x, x).
+    pub(crate) fn square(&self, x: SparseView<'_>) -> f64 {
+        self.kernel.square(square(x))
+    }
+
+    /// How many examples fit once one like this is among them; none where it alone is too large.
+    pub(crate) fn slots_with(&mut self, x: SparseView<'_>, overhead: Overhead) -> usize {
+        let longest = self.longest.max(x.len());
+        let slots = self.budget.slots(longest, overhead);
+        if slots == 0 {
+            self.unfit += 1;
+        } else {
+            self.longest = longest;
+        }
+        slots
+    }
+
+    /// Keeps the example just seen.
+    pub(crate) fn push(&mut self, task: TaskId, x: SparseView<'_>) {
+        self.supports.push(task, x, self.seen);
+    }
+
+    /// Keeps the example just seen in the place of another.
+    pub(crate) fn replace(&mut self, at: usize, task: TaskId, x: SparseView<'_>) {
+        self.supports.replace(at, task, x, self.seen);
+    }
+
+    /// Forgets an example; the last one takes its place.
+    pub(crate) fn swap_remove(&mut self, at: usize) {
+        self.supports.swap_remove(at);
+    }
+
+    /// The oldest of some examples.
+    pub(crate) fn oldest(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
+        among.min_by_key(|at| self.supports.example(*at))
+    }
+
+    /// The example with the least score; among those within 1e-9 of the least, the oldest.
+    ///
+    /// Unrelated tasks and coefficients of one make equal scores frequent; rounding must not decide then.
+    pub(crate) fn least(&self, scores: &[f64]) -> Option<usize> {
+        let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
+        let close = |at: &usize| scores[*at] <= least + 1e-9 * least.abs();
+        self.oldest((0..scores.len()).filter(close))
+    }
+
+    pub(crate) fn listed(&self, coefficients: &[f64]) -> Vec<Support> {
+        self.supports.listed(coefficients)
+    }
+
+    /// The weights of a task that follow from coefficients; none where a kernel has no weights.
+    pub(crate) fn weights(&self, task: TaskId, coefficients: &[f64]) -> Vec<(u32, f64)> {
+        let row = self.graph.row(task, self.tasks.max(task.index() + 1));
+        self.combined(|at| coefficients[at] * row.entry(self.supports.task(at)))
+    }
+
+    /// `sum_s coefficient(s) x_s`; none where a kernel has no weights.
+    pub(crate) fn combined(&self, coefficient: impl Fn(usize) -> f64) -> Vec<(u32, f64)> {
+        if self.kernel.is_plain() { self.supports.combined(coefficient) } else { Vec::new() }
+    }
+
+    /// What a person should know about the budget.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let unfit = format!(
+            "{} mistaken examples were not kept: each is larger than the whole budget of {}",
+            self.unfit, self.budget
+        );
+        (self.unfit > 0).then_some(unfit).into_iter().collect()
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.supports.heap_bytes()
+    }
+
+    pub(crate) fn state(&self) -> ActiveSetState {
+        ActiveSetState {
+            tasks: self.tasks as u64,
+            seen: self.seen,
+            longest: self.longest as u64,
+            unfit: self.unfit,
+            supports: self.supports.state(),
+        }
+    }
+
+    pub(crate) fn restore(&mut self, state: &ActiveSetState) -> Result<(), StateError> {
+        self.tasks = restored_tasks(state.tasks, self.tasks)?;
+        self.supports = Supports::restore_in_any_order(self.tasks, state.seen, &state.supports)?;
+        (self.seen, self.unfit) = (state.seen, state.unfit);
+        self.longest = usize::try_from(state.longest)
+            .map_err(|_| StateError::new("the longest example is beyond all memory"))?;
+        let most = self.budget.slots(self.longest, Overhead::default());
+        if self.len() > most {
+            return Err(StateError::new("there are more supports than the budget allows"));
+        }
+        Ok(())
+    }
+}
+
+/// Saved form of [`ActiveSet`]; graph, kernel and budget follow from the config.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ActiveSetState {
+    tasks: u64,
+    seen: u64,
+    longest: u64,
+    unfit: u64,
+    supports: SupportsState,
+}
+
+/// Coefficients of kept examples, one each.
+pub(crate) fn restored_coefficients(coefficients: Vec<f64>, supports: usize) -> Result<Vec<f64>, StateError> {
+    if coefficients.len() != supports {
+        return Err(StateError::new("there is not one coefficient a support"));
+    }
+    crate::linalg::check_finite(&coefficients)?;
+    Ok(coefficients)
+}

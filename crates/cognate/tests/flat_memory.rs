@@ -1,0 +1,84 @@
+//! Does a learner on a budget stay within its memory? A million rounds of features that never come again, and the most
+//! that was ever held is what was held in the first tenth.
+//!
+//! One test only: the counter counts the whole process.
+#![expect(unsafe_code, reason = "a global allocator cannot be written without it")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cognate::rng::generator;
+use cognate::{Example, LearnerConfig, SparseView, TaskId, Tasks};
+use rand::RngExt as _;
+use serde_json::{Value, json};
+
+/// The system's allocator, counting bytes.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn taken(bytes: usize) {
+    let held = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    MOST.fetch_max(held, Ordering::Relaxed);
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counters touch nothing of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        taken(layout.size());
+        // SAFETY: the caller's promise about the layout is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise about pointer and layout is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const ROUNDS: u32 = 1_000_000;
+const BUDGET: usize = 16;
+const NONZEROS: u32 = 4;
+
+/// The most bytes held, beyond those held before, in the first tenth of the rounds and in all of them.
+fn most_held(learner: &Value) -> (usize, usize) {
+    let config: LearnerConfig = serde_json::from_value(learner.clone()).unwrap();
+    let mut rng = generator(4, 0);
+    let (mut indices, mut values) = (Vec::with_capacity(8), Vec::with_capacity(8));
+    let before = HELD.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let mut learner = config.build(&Tasks::numbered(3)).unwrap();
+    let mut early = 0;
+    for round in 0..ROUNDS {
+        indices.clear();
+        values.clear();
+        // One feature that all have, so that margins are not 0, and some of its own.
+        indices.push(0);
+        indices.extend((0..rng.random_range(1..NONZEROS)).map(|at| 1 + round * NONZEROS + at));
+        values.extend(indices.iter().map(|_| rng.random_range(-1.0..1.0)));
+        let features = SparseView::try_new(&indices, &values).unwrap();
+        let label = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
+        learner.as_learn_one().learn(Example { task: TaskId(round % 3), features, label });
+        if round + 1 == ROUNDS / 10 {
+            early = MOST.load(Ordering::Relaxed) - before;
+        }
+    }
+    assert_eq!(learner.as_inspect().supports().unwrap().len(), BUDGET);
+    (early, MOST.load(Ordering::Relaxed) - before)
+}
+
+#[test]
+fn a_million_rounds_hold_no_more_than_the_first_tenth() {
+    for id in ["budget-random", "budget-forgetron", "budget-projectron", "budget-shared-projectron"] {
+        let (early, most) = most_held(&json!({id: {"budget": BUDGET, "kernel": "gaussian"}}));
+        // Tables are cleared away when they are half too large, which the last rounds may do a little later than the
+        // first ones did.
+        assert!(most <= early + early / 8, "{id}: {most} bytes, {early} in the first tenth");
+        assert!(most < 64 << 10, "{id}: {most} bytes");
+    }
+}
