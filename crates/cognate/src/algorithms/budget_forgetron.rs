@@ -23,6 +23,8 @@
 //! are dropped as they are; the theorem is about budgets in examples.
 //! Reduces to: `kernel-perceptron` on the same graph while there are at most B mistakes.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,9 +35,9 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
 use crate::kernel::{
-    ActiveSet, ActiveSetState, Budget, KernelConfig, merged_product, restored_coefficients, square,
+    ActiveSet, ActiveSetState, Budget, KernelConfig, OnBudget, merged_product, restored_coefficients, square,
 };
-use crate::learner::{Inspect, LearnOne, Predict, Support};
+use crate::learner::{LearnOne, Predict};
 use crate::tasks::Tasks;
 
 /// Parameters of `budget-forgetron`.
@@ -221,34 +223,18 @@ impl LearnOne for BudgetForgetron {
     }
 }
 
-impl Inspect for BudgetForgetron {
-    fn tasks(&self) -> usize {
-        self.active.tasks()
+impl OnBudget for BudgetForgetron {
+    fn active(&self) -> &ActiveSet {
+        &self.active
     }
 
-    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
-        self.active.relation(to, from)
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.coefficients)
     }
 
-    fn influence(&self, task: TaskId) -> f64 {
-        self.active.graph().influence(task, self.active.tasks())
-    }
-
-    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
-        self.active.weights(task, &self.coefficients)
-    }
-
-    fn supports(&self) -> Option<Vec<Support>> {
-        Some(self.active.listed(&self.coefficients))
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.active.remarks()
-    }
-
-    fn heap_bytes(&self) -> usize {
+    fn other_bytes(&self) -> usize {
         let numbers = self.coefficients.capacity() + self.values.capacity();
-        self.active.heap_bytes() + numbers * size_of::<f64>() + self.indices.capacity() * size_of::<u32>()
+        numbers * size_of::<f64>() + self.indices.capacity() * size_of::<u32>()
     }
 }
 

@@ -27,6 +27,8 @@
 //! changes nothing in it.
 //! Reduces to: `kernel-perceptron` on the same graph while there are at most B mistakes and none is projected.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +38,10 @@ use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
-use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead, restored_coefficients};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support};
+use crate::kernel::{
+    ActiveSet, ActiveSetState, Budget, KernelConfig, OnBudget, Overhead, restored_coefficients,
+};
+use crate::learner::{LearnOne, Outcome, Predict};
 use crate::linalg::{InverseGram, InverseGramState, Projected};
 use crate::tasks::Tasks;
 
@@ -251,38 +255,22 @@ impl LearnOne for BudgetProjectron {
     }
 }
 
-impl Inspect for BudgetProjectron {
-    fn tasks(&self) -> usize {
-        self.active.tasks()
+impl OnBudget for BudgetProjectron {
+    fn active(&self) -> &ActiveSet {
+        &self.active
     }
 
-    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
-        self.active.relation(to, from)
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.coefficients)
     }
 
-    fn influence(&self, task: TaskId) -> f64 {
-        self.active.graph().influence(task, self.active.tasks())
+    fn other_remarks(&self) -> Option<String> {
+        threshold_remark(self.threshold, self.longest)
     }
 
-    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
-        self.active.weights(task, &self.coefficients)
-    }
-
-    fn supports(&self) -> Option<Vec<Support>> {
-        Some(self.active.listed(&self.coefficients))
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.active.remarks();
-        remarks.extend(threshold_remark(self.threshold, self.longest));
-        remarks
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.active.heap_bytes()
-            + self.inverse.heap_bytes()
-            + self.scratch.heap_bytes()
-            + self.coefficients.capacity() * size_of::<f64>()
+    fn other_bytes(&self) -> usize {
+        let numbers = self.coefficients.capacity() * size_of::<f64>();
+        self.inverse.heap_bytes() + self.scratch.heap_bytes() + numbers
     }
 }
 

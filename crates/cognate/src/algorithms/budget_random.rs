@@ -17,6 +17,8 @@
 //! and t alone, so that a break in a run does not matter.
 //! Reduces to: `kernel-perceptron` on the same graph while there are at most B mistakes.
 
+use std::borrow::Cow;
+
 use rand_chacha::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,8 +28,8 @@ use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
-use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead};
-use crate::learner::{Inspect, LearnOne, Predict, Support};
+use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, OnBudget, Overhead};
+use crate::learner::{LearnOne, Predict};
 use crate::rng::{EVICTION_STREAM, generator};
 use crate::tasks::Tasks;
 
@@ -157,33 +159,17 @@ impl LearnOne for BudgetRandom {
     }
 }
 
-impl Inspect for BudgetRandom {
-    fn tasks(&self) -> usize {
-        self.active.tasks()
+impl OnBudget for BudgetRandom {
+    fn active(&self) -> &ActiveSet {
+        &self.active
     }
 
-    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
-        self.active.relation(to, from)
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        Cow::Borrowed(&self.labels)
     }
 
-    fn influence(&self, task: TaskId) -> f64 {
-        self.active.graph().influence(task, self.active.tasks())
-    }
-
-    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
-        self.active.weights(task, &self.labels)
-    }
-
-    fn supports(&self) -> Option<Vec<Support>> {
-        Some(self.active.listed(&self.labels))
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.active.remarks()
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.active.heap_bytes() + self.labels.capacity() * size_of::<f64>()
+    fn other_bytes(&self) -> usize {
+        self.labels.capacity() * size_of::<f64>()
     }
 }
 

@@ -29,6 +29,8 @@
 
 mod sets;
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +40,8 @@ use super::{About, Algorithm, InteractionFileError, Parameters, Protocol};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
-use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, Overhead};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support};
+use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, OnBudget, Overhead};
+use crate::learner::{LearnOne, Outcome, Predict};
 use crate::linalg::{InverseGram, InverseGramState};
 use crate::tasks::Tasks;
 use sets::{Sets, SetsState};
@@ -225,41 +227,27 @@ impl LearnOne for BudgetSharedProjectron {
     }
 }
 
-impl Inspect for BudgetSharedProjectron {
-    fn tasks(&self) -> usize {
-        self.active.tasks()
+impl OnBudget for BudgetSharedProjectron {
+    fn active(&self) -> &ActiveSet {
+        &self.active
     }
 
-    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
-        self.active.relation(to, from)
+    /// Those of the examples' own tasks.
+    fn coefficients(&self) -> Cow<'_, [f64]> {
+        let own = |at: usize| self.coefficients_of(self.active.supports().task(at))(at);
+        (0..self.active.len()).map(own).collect()
     }
 
-    fn influence(&self, task: TaskId) -> f64 {
-        self.active.graph().influence(task, self.active.tasks())
-    }
-
-    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+    fn weights_of(&self, task: TaskId) -> Vec<(u32, f64)> {
         self.active.combined(self.coefficients_of(task))
     }
 
-    /// The coefficients are those of the examples' own tasks.
-    fn supports(&self) -> Option<Vec<Support>> {
-        let own = |at: usize| self.coefficients_of(self.active.supports().task(at))(at);
-        let coefficients: Vec<f64> = (0..self.active.len()).map(own).collect();
-        Some(self.active.listed(&coefficients))
+    fn other_remarks(&self) -> Option<String> {
+        threshold_remark(self.threshold, self.longest)
     }
 
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.active.remarks();
-        remarks.extend(threshold_remark(self.threshold, self.longest));
-        remarks
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.active.heap_bytes()
-            + self.sets.heap_bytes()
-            + self.inverse.heap_bytes()
-            + self.scratch.heap_bytes()
+    fn other_bytes(&self) -> usize {
+        self.sets.heap_bytes() + self.inverse.heap_bytes() + self.scratch.heap_bytes()
     }
 }
 

@@ -1,6 +1,8 @@
 //! What all learners on a budget have in common: the examples they keep, the multitask kernel between them, and how
 //! many fit.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Budget, KernelConfig, Overhead, Supports, SupportsState, square};
@@ -8,7 +10,7 @@ use crate::algorithms::restored_tasks;
 use crate::error::{ConfigError, StateError};
 use crate::example::{SparseView, TaskId};
 use crate::interaction::{TaskGraph, TaskGraphConfig};
-use crate::learner::Support;
+use crate::learner::{Inspect, Support};
 use crate::tasks::Tasks;
 
 /// The active set of MB12 section 2, without coefficients.
@@ -221,6 +223,58 @@ pub(crate) struct ActiveSetState {
     longest: u64,
     unfit: u64,
     supports: SupportsState,
+}
+
+/// A learner whose hypothesis is a sum over an active set: what it tells of itself follows from that.
+pub(crate) trait OnBudget {
+    /// The examples kept.
+    fn active(&self) -> &ActiveSet;
+
+    /// The coefficient of each in the sum.
+    fn coefficients(&self) -> Cow<'_, [f64]>;
+
+    /// Weights of a task; none where a kernel has no weights.
+    fn weights_of(&self, task: TaskId) -> Vec<(u32, f64)> {
+        self.active().weights(task, &self.coefficients())
+    }
+
+    /// What a person should know beside what the budget says.
+    fn other_remarks(&self) -> Option<String> {
+        None
+    }
+
+    /// Bytes held beside the examples.
+    fn other_bytes(&self) -> usize;
+}
+
+impl<L: OnBudget> Inspect for L {
+    fn tasks(&self) -> usize {
+        self.active().tasks()
+    }
+
+    fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        self.active().relation(to, from)
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        self.active().graph().influence(task, self.active().tasks())
+    }
+
+    fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        self.weights_of(task)
+    }
+
+    fn supports(&self) -> Option<Vec<Support>> {
+        Some(self.active().listed(&self.coefficients()))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.active().remarks().into_iter().chain(self.other_remarks()).collect()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.active().heap_bytes() + self.other_bytes()
+    }
 }
 
 /// Coefficients of kept examples, one each.

@@ -5,7 +5,7 @@ mod budget;
 mod config;
 mod supports;
 
-pub(crate) use active_set::{ActiveSet, ActiveSetState, restored_coefficients};
+pub(crate) use active_set::{ActiveSet, ActiveSetState, OnBudget, restored_coefficients};
 pub use budget::Budget;
 pub(crate) use budget::Overhead;
 pub use config::{GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
