@@ -116,7 +116,7 @@ impl BudgetSharedProjectron {
         most_tasks: None,
     };
 
-    /// Coefficients of the examples kept in the margin of a task, in the order of [`Inspect::supports`].
+    /// Coefficients of the examples kept in the margin of a task, in the order of [`crate::Inspect::supports`].
     pub fn coefficients(&self, task: TaskId) -> Vec<f64> {
         (0..self.active.len()).map(self.coefficients_of(task)).collect()
     }
