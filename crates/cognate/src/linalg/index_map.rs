@@ -188,7 +188,8 @@ impl<V: Cell> IndexMap<V> {
     #[inline]
     pub(crate) fn begin(&self, key: u32) -> u32 {
         let in_head = (key as usize) < self.head;
-        let place = if in_head { key + 1 } else { Self::lane(self.bucket(key), 0) };
+        let place =
+            std::hint::select_unpredictable(in_head, key.wrapping_add(1), Self::lane(self.bucket(key), 0));
         prefetch(&self.lines, place as usize / V::PER_LINE);
         place
     }
