@@ -164,7 +164,7 @@ const OTHERS: [(&str, &str); 20] = [
     ("v1-relation-auto.cog", r#""relation-perceptron""#),
     ("v1-relation-covariance.cog", r#"{"relation-perceptron": {"relation": "covariance", "priming": 10}}"#),
     ("v1-relation-von-neumann.cog", r#"{"relation-perceptron": {"relation": "von-neumann", "priming": 10}}"#),
-    ("v1-relation-scale-free.cog", r#"{"relation-perceptron": {"relation": "scale-free"}}"#),
+    ("v1-relation-scale-free-factors.cog", r#"{"relation-perceptron": {"relation": "scale-free"}}"#),
     ("v1-schatten.cog", r#"{"schatten-perceptron": {"p": 3}}"#),
     ("v1-schatten-polynomial.cog", r#"{"schatten-perceptron": {"kernel": "polynomial"}}"#),
     ("v1-budget-random.cog", r#"{"budget-random": {"budget": 10, "kernel": "gaussian", "seed": 5}}"#),
@@ -211,6 +211,22 @@ fn models_of_the_other_learners_load_and_predict_as_ever() {
         for cut in 0..today.to_bytes().len() {
             assert!(Model::from_bytes(&today.to_bytes()[..cut]).is_err(), "{file} cut after {cut} bytes");
         }
+    }
+}
+
+/// A model that keeps the correlations of its tasks whole, as they were before they were kept in factors.
+#[test]
+fn correlations_kept_whole_predict_as_ever() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1-relation-scale-free.cog");
+    let model = Model::load(&path).unwrap();
+    let indices: Vec<u32> = (0..FEATURES as u32).collect();
+    let probe = probe();
+    let view = SparseView::try_new(&indices, &probe).unwrap();
+    // Printed by the program that wrote it.
+    let then = [("ann", 1.3405434567963326), ("bob", 0.09144901341030111), ("7", -3.1176104880071893)];
+    for (name, then) in then {
+        let now = model.learner().as_predict().margin(model.tasks().find(name).unwrap(), view);
+        assert!((then - now).abs() <= 1e-9, "{name}: {then}, {now}");
     }
 }
 

@@ -16,9 +16,9 @@
 //! `priming = "auto"`, our own too, finds out when R should move and learns without a relation beside it
 //! (relation_perceptron/companion.rs).
 //!
-//! Cost: predict O(s), O(K s) for `scale-free` and until "auto" has decided. Update O(K s + K^2) for `log-det`,
-//! `covariance` and `scale-free`, O(K s + K^3) for the others.
-//! Memory: d K + K^2; with "auto" d K more, of touched weights.
+//! Cost: predict O(s), O(K s) until "auto" has decided. Update O(K s + K^2) for `log-det`, `covariance` and
+//! `scale-free`, O(K s + K^3) for the others; for `scale-free` one example in four is O(K s), mistake or not.
+//! Memory: d K + K^2, for `scale-free` d (K + 16); with "auto" d K more, of touched weights.
 //!
 //! Bound: none is known when R moves; while it does not, that of K Perceptrons. With "auto" mistakes are at most twice
 //! those of the better of the two learners, and a term that grows as the root of their disagreements (hedge.rs).
@@ -31,6 +31,7 @@
 
 mod companion;
 mod config;
+mod evidence;
 mod moved;
 mod scale_free;
 
@@ -38,13 +39,14 @@ pub use config::{Priming, Relation, RelationPerceptronConfig, Trace};
 
 use companion::{Companion, CompanionState};
 use moved::{Moved, MovedState};
-use scale_free::{ScaleFree, ScaleFreeState};
+use scale_free::{Met, ScaleFree, ScaleFreeState};
 use serde::{Deserialize, Serialize};
 
 use super::{About, Algorithm, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, in_task_order};
+use crate::linalg::AHEAD;
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
@@ -61,6 +63,8 @@ pub struct RelationPerceptron {
     companion: Option<Companion>,
     /// Scratch, not state.
     looks: Vec<Look>,
+    /// What the one alone made of a batch; scratch too.
+    alone: Vec<Outcome>,
 }
 
 #[derive(Debug, Clone)]
@@ -78,8 +82,10 @@ struct Look {
     alone: f64,
     /// Whether the one alone has learnt the example already, and if so whether that changed it.
     alone_learnt: Option<bool>,
-    /// Inner products with the vectors of every task, where they are needed.
+    /// Inner products with the vectors of every task, in the shade.
     products: Vec<f64>,
+    /// What `scale-free` needs.
+    met: Met,
 }
 
 /// K x K matrices beyond this take gigabytes.
@@ -91,7 +97,7 @@ impl RelationPerceptron {
         title: "learns how the tasks are related while it learns them",
         paper: "LR11 Alg. 1",
         protocol: Protocol::OneTask,
-        predict_cost: "O(s); O(K s) for scale-free",
+        predict_cost: "O(s)",
         update_cost: "O(K s + K^2); O(K s + K^3) for von-neumann and batch-optimal",
         memory: "d K + K^2",
         most_tasks: Some(MOST_TASKS),
@@ -108,7 +114,8 @@ impl RelationPerceptron {
         undecided && matches!(self.weights, Weights::Moved(_))
     }
 
-    fn look(&self, task: TaskId, x: SparseView<'_>, look: &mut Look) {
+    /// Looks at an example, which may have to be learnt later.
+    fn look(&self, task: TaskId, x: SparseView<'_>, to_learn: bool, look: &mut Look) {
         look.products.clear();
         match &self.weights {
             Weights::Moved(moved) if self.is_shaded() => {
@@ -117,9 +124,17 @@ impl RelationPerceptron {
             }
             Weights::Moved(moved) => look.moved = moved.margin(task.index(), x),
             Weights::ScaleFree(weights) => {
-                weights.products(x, &mut look.products);
-                look.moved = weights.margin(task.index(), &look.products);
+                weights.meet(task.index(), x, to_learn, &mut look.met);
+                look.moved = weights.margin(task.index(), &look.met);
             }
+        }
+    }
+
+    /// Asks for the weights that the margin of an example needs.
+    fn ask_for(&self, example: Example<'_>) {
+        match &self.weights {
+            Weights::Moved(moved) => moved.ask_for(example.task.index(), example.features),
+            Weights::ScaleFree(weights) => weights.ask_for(example.task.index(), example.features),
         }
     }
 
@@ -183,7 +198,7 @@ impl RelationPerceptron {
                 }
             }
             Weights::ScaleFree(weights) => {
-                updated |= weights.learn(example, &look.products, look.moved, moves);
+                updated |= weights.learn(example, &look.met, look.moved, moves);
             }
         }
         if let Some(companion) = &mut self.companion {
@@ -193,10 +208,16 @@ impl RelationPerceptron {
         updated
     }
 
-    /// Looks at an example that may not have been looked at before, and learns from it.
-    fn look_and_learn(&mut self, example: Example<'_>, margin: Option<f64>) -> Outcome {
+    /// Looks at an example that may not have been looked at before, and learns from it. Its margin may be known, and
+    /// what the one alone made of it.
+    fn look_and_learn(
+        &mut self,
+        example: Example<'_>,
+        margin: Option<f64>,
+        alone: Option<Outcome>,
+    ) -> Outcome {
         let mut look = self.looks.pop().unwrap_or_default();
-        self.look(example.task, example.features, &mut look);
+        self.look(example.task, example.features, true, &mut look);
         if let Some(margin) = margin.filter(|_| self.companion.is_none()) {
             look.moved = margin;
         }
@@ -204,8 +225,8 @@ impl RelationPerceptron {
         match &mut self.companion {
             // One walk for margin and update: what the other learns makes no difference to it.
             Some(companion) if !shaded => {
-                let (alone, learnt) = companion.learn(example);
-                (look.alone, look.alone_learnt) = (alone, Some(learnt));
+                let alone = alone.unwrap_or_else(|| companion.learn(example));
+                (look.alone, look.alone_learnt) = (alone.margin, Some(alone.updated));
             }
             _ => look.alone = look.moved,
         }
@@ -220,7 +241,7 @@ impl RelationPerceptron {
 impl Predict for RelationPerceptron {
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         let mut look = Look::default();
-        self.look(task, x, &mut look);
+        self.look(task, x, false, &mut look);
         self.look_aside(task, x, &mut look);
         self.margin_of(&look)
     }
@@ -228,11 +249,30 @@ impl Predict for RelationPerceptron {
 
 impl LearnOne for RelationPerceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        self.look_and_learn(example, Some(margin)).updated
+        self.look_and_learn(example, Some(margin), None).updated
     }
 
     fn learn(&mut self, example: Example<'_>) -> Outcome {
-        self.look_and_learn(example, None)
+        self.look_and_learn(example, None, None)
+    }
+
+    fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
+        let mut alone = std::mem::take(&mut self.alone);
+        alone.clear();
+        let shaded = self.is_shaded();
+        // Nothing that the one alone learns depends on the other, so it may learn the whole batch first; unless it
+        // has no weights of its own yet.
+        if let Some(companion) = self.companion.as_mut().filter(|_| !shaded) {
+            companion.learn_batch(batch, &mut alone);
+        }
+        outcomes.clear();
+        for (at, example) in batch.examples().enumerate() {
+            if at + AHEAD < batch.len() {
+                self.ask_for(batch.example(at + AHEAD));
+            }
+            outcomes.push(self.look_and_learn(example, None, alone.get(at).copied()));
+        }
+        self.alone = alone;
     }
 
     fn skip(&mut self, task: TaskId) {
@@ -245,7 +285,7 @@ impl LearnOne for RelationPerceptron {
         looks.resize_with(round.len().max(looks.len()), Look::default);
         outcomes.clear();
         for (example, look) in round.examples().zip(&mut looks) {
-            self.look(example.task, example.features, look);
+            self.look(example.task, example.features, true, look);
             self.look_aside(example.task, example.features, look);
             outcomes.push(Outcome { margin: self.margin_of(look), updated: false });
         }
@@ -377,7 +417,7 @@ impl Algorithm for RelationPerceptron {
             _ => Weights::Moved(Box::new(Moved::new(config, tasks.count(), features))),
         };
         let (tasks, start) = (tasks.count(), config.start);
-        Ok(Self { tasks, seen: 0, priming, start, weights, companion, looks: Vec::new() })
+        Ok(Self { tasks, seen: 0, priming, start, weights, companion, looks: Vec::new(), alone: Vec::new() })
     }
 
     fn state(&self) -> RelationPerceptronState {

@@ -26,6 +26,17 @@ pub(crate) struct GramRows {
     products: Vec<f64>,
 }
 
+/// A change of W: W'W gets `a b' + b a'` in units of the unit squared; the sums of the columns have changed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Change<'a> {
+    pub(crate) a: &'a [f64],
+    pub(crate) b: &'a [f64],
+    pub(crate) sums: &'a [f64],
+    pub(crate) unit: f64,
+    /// Coordinates touched.
+    pub(crate) features: usize,
+}
+
 /// Updates a row after which W'W is formed anew.
 const REFRESH: u64 = 16;
 
@@ -59,30 +70,41 @@ impl GramRows {
         self.unit
     }
 
-    /// The covariance of the columns of W over so many coordinates, at least those touched, in the same units.
-    pub(crate) fn covariance(&self, features: Option<u32>) -> Triangle {
-        let count = features.map_or(0, |features| features as usize).max(self.rows.len()) as f64;
-        let means: Vec<f64> = self.sums.iter().map(|sum| -0.5 * sum / count).collect();
-        let mut covariance = self.gram.clone();
-        covariance.add_pair(&self.sums, &means);
-        covariance.scale(1.0 / (count - 1.0).max(1.0));
-        covariance
+    /// W'W with a change of nothing, for what else follows from it.
+    pub(crate) fn with_gram<R>(
+        &mut self,
+        zeros: &[f64],
+        apply: impl FnOnce(&mut Triangle, &Change<'_>) -> R,
+    ) -> R {
+        let (sums, unit, features) = (&self.sums, self.unit, self.rows.len());
+        apply(&mut self.gram, &Change { a: zeros, b: zeros, sums, unit, features })
     }
 
     /// `w_j += step * rates[j] * x` for every task j.
     pub(crate) fn add(&mut self, x: SparseView<'_>, rates: &[f64], step: f64) {
+        self.add_with(x, rates, step, |gram, change| gram.add_pair(change.a, change.b));
+    }
+
+    /// The same; what becomes of W'W is left to `apply`, which must add `a b' + b a'`.
+    pub(crate) fn add_with(
+        &mut self,
+        x: SparseView<'_>,
+        rates: &[f64],
+        step: f64,
+        apply: impl FnOnce(&mut Triangle, &Change<'_>),
+    ) {
         let length = self.make_room(x);
-        let mut products = std::mem::take(&mut self.products);
-        self.rows.project_and_add(x, rates, step, &mut products);
+        self.rows.project_and_add(x, rates, step, &mut self.products);
         // (w + s r x)'(w + s r x): the change is r q' + q r' with q = s w'x + s^2 |x|^2 / 2 r.
         let (half, inverse) = (step * step * length / 2.0, 1.0 / self.unit);
-        for (product, rate) in products.iter_mut().zip(rates) {
+        for (product, rate) in self.products.iter_mut().zip(rates) {
             *product = step * *product * inverse * inverse + half * rate;
         }
-        self.gram.add_pair(rates, &products);
-        self.products = products;
         let sum: f64 = x.values().iter().map(|value| value * inverse).sum();
         self.sums.iter_mut().zip(rates).for_each(|(total, rate)| *total += step * rate * sum);
+        let features = self.rows.len();
+        let change = Change { a: rates, b: &self.products, sums: &self.sums, unit: self.unit, features };
+        apply(&mut self.gram, &change);
         self.count_update();
     }
 

@@ -27,7 +27,7 @@ pub(crate) mod triangle;
 pub(crate) mod wide;
 
 pub(crate) use columns::{Columns, ColumnsState};
-pub(crate) use gram_rows::{GramRows, GramRowsState};
+pub(crate) use gram_rows::{Change, GramRows, GramRowsState};
 pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;
 pub(crate) use inverse_gram::{InverseGram, InverseGramState, Projected};
@@ -37,7 +37,7 @@ pub(crate) use shared_own::{SharedOwn, SharedOwnState};
 pub(crate) use side_by_side::SideBySide;
 pub use symmetric::{Symmetric, SymmetricError};
 pub(crate) use task_rows::{TaskRows, TaskRowsState};
-pub(crate) use triangle::Triangle;
+pub(crate) use triangle::{Blend, Triangle};
 
 use crate::error::StateError;
 

@@ -319,6 +319,20 @@ pub(crate) struct Spectrum {
 }
 
 impl Spectrum {
+    /// Rows l_i of the matrix L with L L' closest to the matrix less a multiple of the identity, of at most so many
+    /// columns.
+    pub(crate) fn largest_factors(&self, most: usize, less: f64) -> Vec<Vec<f64>> {
+        let size = self.values.len();
+        let kept: Vec<(usize, f64)> = (0..size)
+            .rev()
+            .take(most)
+            .map(|at| (at, self.values[at] - less))
+            .filter(|pair| pair.1 > 0.0)
+            .map(|(at, value)| (at, value.sqrt()))
+            .collect();
+        (0..size).map(|row| kept.iter().map(|(at, root)| root * self.vectors[(row, *at)]).collect()).collect()
+    }
+
     /// The matrix with the same vectors and these eigenvalues.
     pub(crate) fn with_values(&self, values: &[f64]) -> Symmetric {
         let size = values.len();

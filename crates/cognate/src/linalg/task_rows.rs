@@ -30,6 +30,9 @@ const AHEAD: usize = 4;
 const LINE: usize = 8;
 const LINES: usize = 3;
 
+/// Columns that [`TaskRows::project_front`] takes together.
+const FRONT: usize = 16;
+
 impl TaskRows {
     pub(crate) fn new(tasks: usize) -> Self {
         Self { tasks, rows: IndexMap::default(), features: Vec::new(), weights: Vec::new(), stride: tasks }
@@ -68,6 +71,58 @@ impl TaskRows {
         for column in columns.step_by(LINE).take(LINES) {
             prefetch(&self.weights, start + column);
         }
+    }
+
+    /// Asks for what [`Self::dot`] needs.
+    pub(crate) fn ask_for_column(&self, column: usize, x: SparseView<'_>) {
+        for feature in x.indices() {
+            let row = self.rows.get(*feature) as usize;
+            if row != 0 {
+                prefetch(&self.weights, (row - 1) * self.stride + column);
+            }
+        }
+    }
+
+    /// Asks for what [`Self::project_front`] needs.
+    pub(crate) fn ask_for_front(&self, column: usize, x: SparseView<'_>) {
+        for feature in x.indices() {
+            let row = self.rows.get(*feature) as usize;
+            if row != 0 {
+                let start = (row - 1) * self.stride;
+                self.ask_for(start, 0..FRONT);
+                prefetch(&self.weights, start + column);
+            }
+        }
+    }
+
+    /// Inner products of `x` with the first columns, and with one more, 0 if there is none such.
+    pub(crate) fn project_front(&self, x: SparseView<'_>, column: usize) -> ([f64; FRONT], f64) {
+        let (mut front, mut one) = ([0.0; FRONT], 0.0);
+        for (feature, value) in x.iter() {
+            let row = self.rows.get(feature) as usize;
+            if row != 0 {
+                let weights = &self.weights[(row - 1) * self.stride..][..self.tasks];
+                front.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += value * weight);
+                one += weights.get(column).map_or(0.0, |weight| value * weight);
+            }
+        }
+        (front, one)
+    }
+
+    /// `step * x` times the rates to the first columns, and as it is to one more.
+    pub(crate) fn add_to_front(&mut self, column: usize, x: SparseView<'_>, step: f64, rates: &[f64; FRONT]) {
+        for (feature, value) in x.iter() {
+            let start = self.start_of(feature);
+            let (amount, weights) = (step * value, &mut self.weights[start..start + self.stride]);
+            weights.iter_mut().zip(rates).for_each(|(weight, rate)| *weight += amount * rate);
+            weights[column] += amount;
+        }
+    }
+
+    /// Walks over all rows.
+    pub(crate) fn for_each_mut(&mut self, mut each: impl FnMut(&mut [f64])) {
+        let tasks = self.tasks;
+        self.weights.chunks_exact_mut(self.stride.max(1)).for_each(|row| each(&mut row[..tasks]));
     }
 
     /// Inner product of `x` with the weights of the task in the given column.
@@ -152,7 +207,7 @@ impl TaskRows {
             return;
         }
         // Room for as many again, so that tasks met one by one do not move all weights each time.
-        let stride = tasks.max(2 * self.stride);
+        let stride = if self.features.is_empty() { tasks } else { tasks.max(2 * self.stride) };
         let mut weights = vec![0.0; self.features.len() * stride];
         if self.stride > 0 {
             let rows = weights.chunks_exact_mut(stride).zip(self.weights.chunks_exact(self.stride));
@@ -217,4 +272,37 @@ impl TaskRows {
 pub(crate) struct TaskRowsState {
     features: Block<u32>,
     weights: Block<f64>,
+}
+
+impl TaskRowsState {
+    /// Rows.
+    pub(crate) fn len(&self) -> usize {
+        self.features.0.len()
+    }
+
+    /// Takes the first columns off the others.
+    pub(crate) fn split(self, front: usize) -> (Block<f64>, Self) {
+        let columns = self.weights.0.len() / self.features.0.len().max(1);
+        let part = |range: Range<usize>| {
+            let rows = self.weights.0.chunks_exact(columns.max(1));
+            Block(rows.flat_map(|row| row[range.clone()].iter().copied()).collect())
+        };
+        let (first, rest) = (part(0..front.min(columns)), part(front.min(columns)..columns));
+        (first, Self { features: self.features, weights: rest })
+    }
+
+    /// Puts columns before the others, of which there are so many.
+    pub(crate) fn joined(self, first: &Block<f64>, front: usize, rest: usize) -> Result<Self, StateError> {
+        let rows = self.features.0.len();
+        let fits = |numbers: usize, columns: usize| Some(numbers) == rows.checked_mul(columns);
+        if !fits(first.0.len(), front) || !fits(self.weights.0.len(), rest) {
+            return Err(StateError::new("a row does not have one weight a task"));
+        }
+        let row = |at: usize| {
+            let (first, rest) = (&first.0[at * front..][..front], &self.weights.0[at * rest..][..rest]);
+            first.iter().chain(rest).copied()
+        };
+        let weights = Block((0..rows).flat_map(row).collect());
+        Ok(Self { features: self.features, weights })
+    }
 }

@@ -3,7 +3,9 @@
 //! Half the memory to walk, and every loop treats entries by themselves, so it is as wide as the processor allows and
 //! gives the same bits everywhere.
 
-use super::wide::wide;
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
+
+use super::wide::{Simd, WithSimd, wide, wide_work};
 use super::{Symmetric, check_finite};
 use crate::error::StateError;
 
@@ -12,6 +14,57 @@ pub(crate) struct Triangle {
     size: usize,
     /// Entry (row, column), column <= row, is at row (row + 1) / 2 + column.
     entries: Vec<f64>,
+}
+
+/// What becomes of a matrix when another changes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blend<'a> {
+    /// Factor of what it was.
+    pub(crate) old: f64,
+    /// Factor of the other.
+    pub(crate) new: f64,
+    /// f and v, of which f v v' is added.
+    pub(crate) outer: Option<(f64, &'a [f64])>,
+}
+
+/// [`Triangle::add_pair_and_blend`] as work of its own.
+struct AddPairAndBlend<'a> {
+    mine: &'a mut [f64],
+    others: &'a mut [f64],
+    a: &'a [f64],
+    b: &'a [f64],
+    blend: Blend<'a>,
+}
+
+impl WithSimd for AddPairAndBlend<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { mut mine, mut others, a, b, blend: Blend { old, new, outer } } = self;
+        for row in 0..a.len() {
+            let (entries, mine_below) = mine.split_at_mut(row + 1);
+            let (blended, others_below) = others.split_at_mut(row + 1);
+            let (a_row, b_row, a, b) = (a[row], b[row], &a[..=row], &b[..=row]);
+            let both = entries.iter_mut().zip(blended).zip(a.iter().zip(b));
+            match outer {
+                None => {
+                    for ((entry, other), (a, b)) in both {
+                        *entry += a_row * b + b_row * a;
+                        *other = old * *other + new * *entry;
+                    }
+                }
+                Some((factor, v)) => {
+                    let v_row = factor * v[row];
+                    for (((entry, other), (a, b)), v) in both.zip(&v[..=row]) {
+                        *entry += a_row * b + b_row * a;
+                        *other = old * *other + new * *entry + v_row * v;
+                    }
+                }
+            }
+            (mine, others) = (mine_below, others_below);
+        }
+    }
 }
 
 impl Triangle {
@@ -81,12 +134,10 @@ impl Triangle {
         });
     }
 
-    /// `old * self + new * other`.
-    pub(crate) fn blend(&mut self, old: f64, other: &Self, new: f64) {
-        wide(|| {
-            let pairs = self.entries.iter_mut().zip(&other.entries);
-            pairs.for_each(|(mine, theirs)| *mine = old * *mine + new * theirs);
-        });
+    /// Adds `a b' + b a'`, and makes another matrix `old * other + new * self + f v v'` of it in the same walk.
+    pub(crate) fn add_pair_and_blend(&mut self, a: &[f64], b: &[f64], other: &mut Self, blend: &Blend<'_>) {
+        let (mine, others, blend) = (&mut self.entries, &mut other.entries, *blend);
+        wide_work(AddPairAndBlend { mine, others, a, b, blend });
     }
 
     pub(crate) fn is_finite(&self) -> bool {
@@ -140,10 +191,29 @@ mod tests {
         assert_eq!(Triangle::restore(3, half.entries().to_vec()).unwrap(), half);
         assert!(Triangle::restore(4, half.entries().to_vec()).is_err());
         assert!(Triangle::restore(1, vec![f64::NAN]).is_err());
-        let other = Triangle::diagonal(3, 1.0);
-        half.blend(2.0, &other, 10.0);
-        assert_eq!(half.entry(1, 1), 2.0 * expected(1, 1) + 10.0);
         half.scale(0.5);
-        assert_eq!(half.entry(2, 0), expected(2, 0));
+        assert_eq!(half.entry(2, 0), 0.5 * expected(2, 0));
+    }
+
+    #[test]
+    fn one_walk_does_what_several_do() {
+        let (a, b, v) = ([1.0, -2.0, 0.5], [0.25, 3.0, -1.0], [2.0, 0.5, 1.0]);
+        let (mut gram, relation) = (Triangle::diagonal(3, 2.0), Triangle::diagonal(3, 7.0));
+        let (mut walked, mut blended) = (gram.clone(), relation.clone());
+        walked.add_pair_and_blend(
+            &a,
+            &b,
+            &mut blended,
+            &Blend { old: 0.5, new: 4.0, outer: Some((-3.0, &v)) },
+        );
+        gram.add_pair(&a, &b);
+        assert_eq!(walked, gram);
+        for row in 0..3 {
+            for column in 0..=row {
+                let expected = 0.5 * relation.entry(row, column) + 4.0 * gram.entry(row, column)
+                    - 3.0 * v[row] * v[column];
+                assert_eq!(blended.entry(row, column), expected);
+            }
+        }
     }
 }

@@ -5,7 +5,8 @@
 //! closures, which are not inlined when they are long.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
+pub(crate) use pulp::{Simd, WithSimd};
 
 /// The vectors at hand; found out once for many loops.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +15,12 @@ pub(crate) struct Width(Arch);
 /// Runs short work with all vector instructions that there are.
 #[inline]
 pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
+    Arch::new().dispatch(work)
+}
+
+/// The same for work that is too long to be inlined as a closure.
+#[inline]
+pub(crate) fn wide_work<W: WithSimd>(work: W) -> W::Output {
     Arch::new().dispatch(work)
 }
 

@@ -24,6 +24,7 @@ use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::hedge::{Hedge, HedgeState};
 use crate::interaction::InteractionConfig;
 use crate::learner::{Inspect, LearnOne, Outcome, Predict};
+use crate::stream::Batch;
 use crate::tasks::Tasks;
 
 /// Rounds on which exactly one was right, before the test may decide.
@@ -105,10 +106,16 @@ impl Companion {
         }
     }
 
-    /// The one alone learns; its margin before, and whether it changed.
-    pub(super) fn learn(&mut self, example: Example<'_>) -> (f64, bool) {
+    /// The one alone learns.
+    pub(super) fn learn(&mut self, example: Example<'_>) -> Outcome {
         let Outcome { margin, updated } = self.alone.learn(example);
-        (self.start * margin, updated)
+        Outcome { margin: self.start * margin, updated }
+    }
+
+    /// The same for a batch, in order.
+    pub(super) fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
+        self.alone.learn_batch(batch, outcomes);
+        outcomes.iter_mut().for_each(|outcome| outcome.margin *= self.start);
     }
 
     /// The one alone learns an example whose margin is known; says whether it changed.

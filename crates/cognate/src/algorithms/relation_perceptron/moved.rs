@@ -17,7 +17,7 @@ use super::config::{Relation, RelationPerceptronConfig, Trace};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView};
-use crate::linalg::{GramRows, GramRowsState, Symmetric, Triangle, dot};
+use crate::linalg::{Blend, Change, GramRows, GramRowsState, Symmetric, Triangle, dot};
 
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
@@ -50,6 +50,72 @@ const LEAST_VARIANCE: f64 = 1e-10;
 
 /// Smallest eigenvalue that `von-neumann` leaves, by the largest: below it the matrix would not be definite in print.
 const SMALLEST: f64 = 1e-13;
+
+impl Rule {
+    /// Whether R is a mixture of what it was, W'W and an outer product: then all change in one walk.
+    fn is_blend(&self) -> bool {
+        matches!(self.relation, Relation::LogDet | Relation::Covariance)
+    }
+
+    /// Changes W'W, and R as the rule wants it; says whether R has moved.
+    fn follow(&self, relation: &mut Triangle, gram: &mut Triangle, change: &Change<'_>) -> bool {
+        let trace = gram.trace() + 2.0 * dot(change.a, change.b);
+        let blend = match self.relation {
+            Relation::LogDet => self.log_det(relation, trace, change),
+            _ => self.covariance(trace, change),
+        };
+        match blend {
+            Some(blend) => {
+                gram.add_pair_and_blend(change.a, change.b, relation, &blend);
+                relation.add_diagonal(self.shrink * self.start);
+            }
+            None => gram.add_pair(change.a, change.b),
+        }
+        blend.is_some()
+    }
+
+    /// The trace that R started with, for so many tasks.
+    fn target(&self, tasks: usize) -> f64 {
+        self.start * tasks as f64
+    }
+
+    /// The factor that a matrix of this trace gets, or the rule's own when the trace is left; none where R would leave
+    /// the numbers. A positive definite matrix has no entry larger than its trace.
+    fn factor(&self, trace: f64, own: f64, tasks: usize, unit: f64) -> Option<f64> {
+        match self.trace {
+            Trace::Start => Some(self.target(tasks) / trace).filter(|factor| factor.is_finite()),
+            Trace::None => Some(own).filter(|own| own * trace * unit * unit <= LARGEST),
+        }
+    }
+
+    fn log_det(&self, relation: &Triangle, trace: f64, change: &Change<'_>) -> Option<Blend<'static>> {
+        let (tasks, unit) = (relation.size(), change.unit);
+        let step = self.eta * unit * unit;
+        let added = step * trace;
+        let (old, new) = if added.is_finite() {
+            let factor = self.factor(relation.trace() + added, 1.0, tasks, unit)?;
+            (factor, step * factor)
+        } else {
+            (0.0, self.factor(trace, f64::INFINITY, tasks, unit)?)
+        };
+        let keep = 1.0 - self.shrink;
+        Some(Blend { old: keep * old, new: keep * new, outer: None })
+    }
+
+    /// The covariance of the columns of W over the coordinates declared, or those touched.
+    fn covariance<'a>(&self, trace: f64, change: &Change<'a>) -> Option<Blend<'a>> {
+        let (unit, sums) = (change.unit, change.sums);
+        let count = self.features.map_or(0, |features| features as usize).max(change.features) as f64;
+        let left = trace - dot(sums, sums) / count;
+        if left < LEAST_VARIANCE * trace {
+            return None;
+        }
+        let samples = (count - 1.0).max(1.0);
+        let factor = self.factor(left / samples, unit * unit, sums.len(), unit)?;
+        let new = (1.0 - self.shrink) * factor / samples;
+        Some(Blend { old: 0.0, new, outer: Some((-new / count, sums)) })
+    }
+}
 
 impl Moved {
     pub(super) fn new(config: &RelationPerceptronConfig, tasks: usize, features: Option<u32>) -> Self {
@@ -102,12 +168,26 @@ impl Moved {
         if column < self.relation.size() { self.weights.rows().weights(column) } else { Vec::new() }
     }
 
+    /// Asks for the weights that the margin of an example needs.
+    pub(super) fn ask_for(&self, column: usize, x: SparseView<'_>) {
+        self.weights.rows().ask_for_column(column, x);
+    }
+
     /// After a mistake: `w_j += y R[j, i] x` for every task j; then R follows, if it moves.
     pub(super) fn learn(&mut self, example: Example<'_>, moves: bool) {
-        self.relation.row_into(example.task.index(), &mut self.row);
-        self.weights.add(example.features, &self.row, example.label);
-        if moves {
-            self.follow();
+        let Self { weights, relation, rule, row, .. } = self;
+        relation.row_into(example.task.index(), row);
+        if moves && rule.is_blend() {
+            let mut moved = false;
+            weights.add_with(example.features, row, example.label, |gram, change| {
+                moved = rule.follow(relation, gram, change);
+            });
+            self.count(moved);
+        } else {
+            weights.add(example.features, row, example.label);
+            if moves {
+                self.follow();
+            }
         }
     }
 
@@ -121,82 +201,40 @@ impl Moved {
     /// R as the rule wants it for the weights of now.
     fn follow(&mut self) {
         let moved = match self.rule.relation {
-            Relation::LogDet => self.log_det(),
-            Relation::Covariance => self.covariance(),
-            Relation::BatchOptimal => self.batch_optimal(),
-            Relation::VonNeumann => self.von_neumann(),
-            Relation::ScaleFree => None,
-        };
-        if moved.is_some() {
-            self.changes += 1;
-            if self.changes.is_multiple_of((self.relation.size() as u64).max(16)) {
-                self.keep_definite();
+            Relation::LogDet | Relation::Covariance => {
+                let Self { weights, relation, rule, row, .. } = self;
+                row.clear();
+                row.resize(relation.size(), 0.0);
+                weights.with_gram(row, |gram, change| rule.follow(relation, gram, change))
             }
-        }
-    }
-
-    /// The trace that R started with, for as many tasks.
-    fn target(&self) -> f64 {
-        self.rule.start * self.relation.size() as f64
-    }
-
-    /// The factor that a matrix of this trace gets, or the rule's own when the trace is left; none where R would leave
-    /// the numbers. A positive definite matrix has no entry larger than its trace.
-    fn factor(&self, trace: f64, own: f64) -> Option<f64> {
-        let unit = self.weights.unit();
-        match self.rule.trace {
-            Trace::Start => Some(self.target() / trace).filter(|factor| factor.is_finite()),
-            Trace::None => Some(own).filter(|own| own * trace * unit * unit <= LARGEST),
-        }
-    }
-
-    fn log_det(&mut self) -> Option<()> {
-        let gram = self.weights.gram();
-        let step = self.rule.eta * self.weights.unit() * self.weights.unit();
-        let (before, added) = (self.relation.trace(), step * gram.trace());
-        let (old, new) = if added.is_finite() {
-            let factor = self.factor(before + added, 1.0)?;
-            (factor, step * factor)
-        } else {
-            (0.0, self.factor(gram.trace(), f64::INFINITY)?)
+            Relation::BatchOptimal => self.batch_optimal().is_some(),
+            Relation::VonNeumann => self.von_neumann().is_some(),
+            Relation::ScaleFree => false,
         };
-        let keep = 1.0 - self.rule.shrink;
-        let (old, new) = (keep * old, keep * new);
-        self.relation.blend(old, gram, new);
-        self.relation.add_diagonal(self.rule.shrink * self.rule.start);
-        Some(())
+        self.count(moved);
     }
 
-    fn covariance(&mut self) -> Option<()> {
-        let unit = self.weights.unit();
-        let covariance = self.weights.covariance(self.rule.features);
-        let (left, all) = (covariance.trace(), self.weights.gram().trace());
-        if left < LEAST_VARIANCE * all {
-            return None;
+    /// Counts a change of R, and looks at R once in a while.
+    fn count(&mut self, moved: bool) {
+        self.changes += u64::from(moved);
+        if moved && self.changes.is_multiple_of((self.relation.size() as u64).max(16)) {
+            self.keep_definite();
         }
-        let factor = self.factor(left, unit * unit)?;
-        self.replace(covariance, factor);
-        Some(())
     }
 
     fn batch_optimal(&mut self) -> Option<()> {
         let spectrum = self.weights.gram().whole().spectrum()?;
         let roots: Vec<f64> = spectrum.values.iter().map(|value| value.max(0.0).sqrt()).collect();
         let trace: f64 = roots.iter().sum();
-        let factor = self.factor(trace, 1.0 / trace)?;
-        self.replace(Triangle::of(&spectrum.with_values(&roots)), factor);
+        let factor = self.rule.factor(trace, 1.0 / trace, roots.len(), self.weights.unit())?;
+        self.relation = Triangle::of(&spectrum.with_values(&roots));
+        self.relation.scale(factor * (1.0 - self.rule.shrink));
+        self.relation.add_diagonal(self.rule.shrink * self.rule.start);
         Some(())
     }
 
-    /// R becomes this matrix times a factor, mixed with the start.
-    fn replace(&mut self, matrix: Triangle, factor: f64) {
-        self.relation = matrix;
-        self.relation.scale(factor * (1.0 - self.rule.shrink));
-        self.relation.add_diagonal(self.rule.shrink * self.rule.start);
-    }
-
     fn von_neumann(&mut self) -> Option<()> {
-        let (rule, gram, target) = (self.rule, self.weights.gram(), self.target());
+        let (rule, gram) = (self.rule, self.weights.gram());
         let step = rule.eta * self.weights.unit() * self.weights.unit();
         let mut logarithm = self.logarithm.clone()?;
         logarithm.combine(&gram.whole(), |logarithm, product| logarithm + step * product);
@@ -205,7 +243,7 @@ impl Moved {
         let mut values: Vec<f64> =
             spectrum.values.iter().map(|value| (value - largest).exp().max(SMALLEST)).collect();
         let factor = match rule.trace {
-            Trace::Start => target / values.iter().sum::<f64>(),
+            Trace::Start => rule.target(values.len()) / values.iter().sum::<f64>(),
             Trace::None => largest.min(LARGEST.ln()).exp(),
         };
         values.iter_mut().for_each(|value| *value *= factor);
@@ -217,7 +255,7 @@ impl Moved {
             logarithm = spectrum.with_values(&logarithms);
         }
         let relation = Some(Triangle::of(&spectrum.with_values(&values))).filter(Triangle::is_finite)?;
-        self.factor(relation.trace(), 1.0)?;
+        rule.factor(relation.trace(), 1.0, values.len(), self.weights.unit())?;
         (self.relation, self.logarithm) = (relation, Some(logarithm));
         Some(())
     }
