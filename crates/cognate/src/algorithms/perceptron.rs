@@ -99,6 +99,13 @@ impl Perceptron {
         most_tasks: None,
     };
 
+    /// Asks for the weights that the margin of an example needs.
+    pub(super) fn ask_for(&mut self, example: Example<'_>) {
+        if let Weights::Uniform { weights, .. } = &self.weights {
+            weights.locate(example.task, example.features, &mut self.located[1]);
+        }
+    }
+
     /// Adds `step * weights` to those of a task; for `independent` only.
     pub(super) fn add_own(&mut self, task: TaskId, weights: SparseView<'_>, step: f64) {
         self.tasks = self.tasks_with(task);

@@ -37,7 +37,7 @@ mod scale_free;
 
 pub use config::{Priming, Relation, RelationPerceptronConfig, Trace};
 
-use companion::{Companion, CompanionState};
+use companion::{Asleep, Companion, CompanionState};
 use moved::{Moved, MovedState};
 use scale_free::{Met, ScaleFree, ScaleFreeState};
 use serde::{Deserialize, Serialize};
@@ -63,8 +63,6 @@ pub struct RelationPerceptron {
     companion: Option<Companion>,
     /// Scratch, not state.
     looks: Vec<Look>,
-    /// What the one alone made of a batch; scratch too.
-    alone: Vec<Outcome>,
 }
 
 #[derive(Debug, Clone)]
@@ -118,6 +116,7 @@ impl RelationPerceptron {
     fn look(&self, task: TaskId, x: SparseView<'_>, to_learn: bool, look: &mut Look) {
         look.products.clear();
         match &self.weights {
+            _ if self.asleep() == Some(Asleep::Moved) => {}
             Weights::Moved(moved) if self.is_shaded() => {
                 moved.products(x, &mut look.products);
                 look.moved = look.products.get(task.index()).copied().unwrap_or(0.0);
@@ -130,19 +129,44 @@ impl RelationPerceptron {
         }
     }
 
+    /// Which of the two has lost for good.
+    fn asleep(&self) -> Option<Asleep> {
+        self.companion.as_ref().and_then(Companion::asleep)
+    }
+
+    /// Whether the one alone has weights of its own, and learns.
+    fn is_alone_awake(&self) -> bool {
+        !self.is_shaded() && self.asleep() != Some(Asleep::Alone)
+    }
+
     /// Asks for the weights that the margin of an example needs.
-    fn ask_for(&self, example: Example<'_>) {
+    fn ask_for(&mut self, example: Example<'_>) {
+        let (task, x) = (example.task.index(), example.features);
         match &self.weights {
-            Weights::Moved(moved) => moved.ask_for(example.task.index(), example.features),
-            Weights::ScaleFree(weights) => weights.ask_for(example.task.index(), example.features),
+            _ if self.asleep() == Some(Asleep::Moved) => {}
+            Weights::Moved(moved) => moved.ask_for(task, x),
+            Weights::ScaleFree(weights) => weights.ask_for(task, x),
+        }
+        let awake = self.is_alone_awake();
+        if let Some(companion) = self.companion.as_mut().filter(|_| awake) {
+            companion.ask_for(example);
         }
     }
 
-    /// The margin of the one alone, for an example whose other margin is known.
+    /// The margin of the one alone, for an example that the other has looked at.
     fn look_aside(&self, task: TaskId, x: SparseView<'_>, look: &mut Look) {
-        if let Some(companion) = &self.companion {
-            // In the shade it has learnt the same.
-            look.alone = if self.is_shaded() { look.moved } else { companion.margin(task, x) };
+        // In the shade it has learnt the same.
+        look.alone = match &self.companion {
+            Some(companion) if self.is_alone_awake() => companion.margin(task, x),
+            _ => look.moved,
+        };
+        self.wake(look);
+    }
+
+    /// Who is asleep says what the other says.
+    fn wake(&self, look: &mut Look) {
+        if self.asleep() == Some(Asleep::Moved) {
+            look.moved = look.alone;
         }
     }
 
@@ -172,9 +196,10 @@ impl RelationPerceptron {
     /// Learns from an example of the round being seen, looked at before.
     fn learn_from(&mut self, example: Example<'_>, look: &mut Look, margin: f64) -> bool {
         self.meet(example.task);
-        let (moves, shaded) = (self.moves(), self.is_shaded());
+        let (moves, shaded, asleep) = (self.moves(), self.is_shaded(), self.asleep());
         let mut updated = false;
         match &mut self.weights {
+            _ if asleep == Some(Asleep::Moved) => {}
             Weights::Moved(moved) if shaded => {
                 // Tasks met in this round have no weights yet.
                 look.products.resize(self.tasks, 0.0);
@@ -202,34 +227,32 @@ impl RelationPerceptron {
             }
         }
         if let Some(companion) = &mut self.companion {
-            updated |= look.alone_learnt.take().unwrap_or_else(|| companion.update(example, look.alone));
+            updated |= match look.alone_learnt.take() {
+                Some(learnt) => learnt,
+                None => asleep != Some(Asleep::Alone) && companion.update(example, look.alone),
+            };
             updated |= companion.judge(example.label, look.alone, look.moved, margin);
         }
         updated
     }
 
-    /// Looks at an example that may not have been looked at before, and learns from it. Its margin may be known, and
-    /// what the one alone made of it.
-    fn look_and_learn(
-        &mut self,
-        example: Example<'_>,
-        margin: Option<f64>,
-        alone: Option<Outcome>,
-    ) -> Outcome {
+    /// Looks at an example that may not have been looked at before, and learns from it.
+    fn look_and_learn(&mut self, example: Example<'_>, margin: Option<f64>) -> Outcome {
         let mut look = self.looks.pop().unwrap_or_default();
         self.look(example.task, example.features, true, &mut look);
         if let Some(margin) = margin.filter(|_| self.companion.is_none()) {
             look.moved = margin;
         }
-        let shaded = self.is_shaded();
+        let awake = self.is_alone_awake();
         match &mut self.companion {
             // One walk for margin and update: what the other learns makes no difference to it.
-            Some(companion) if !shaded => {
-                let alone = alone.unwrap_or_else(|| companion.learn(example));
-                (look.alone, look.alone_learnt) = (alone.margin, Some(alone.updated));
+            Some(companion) if awake => {
+                let Outcome { margin, updated } = companion.learn(example);
+                (look.alone, look.alone_learnt) = (margin, Some(updated));
             }
-            _ => look.alone = look.moved,
+            _ => (look.alone, look.alone_learnt) = (look.moved, None),
         }
+        self.wake(&mut look);
         let margin = margin.unwrap_or_else(|| self.margin_of(&look));
         self.seen += 1;
         let updated = self.learn_from(example, &mut look, margin);
@@ -249,30 +272,21 @@ impl Predict for RelationPerceptron {
 
 impl LearnOne for RelationPerceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        self.look_and_learn(example, Some(margin), None).updated
+        self.look_and_learn(example, Some(margin)).updated
     }
 
     fn learn(&mut self, example: Example<'_>) -> Outcome {
-        self.look_and_learn(example, None, None)
+        self.look_and_learn(example, None)
     }
 
     fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
-        let mut alone = std::mem::take(&mut self.alone);
-        alone.clear();
-        let shaded = self.is_shaded();
-        // Nothing that the one alone learns depends on the other, so it may learn the whole batch first; unless it
-        // has no weights of its own yet.
-        if let Some(companion) = self.companion.as_mut().filter(|_| !shaded) {
-            companion.learn_batch(batch, &mut alone);
-        }
         outcomes.clear();
         for (at, example) in batch.examples().enumerate() {
             if at + AHEAD < batch.len() {
                 self.ask_for(batch.example(at + AHEAD));
             }
-            outcomes.push(self.look_and_learn(example, None, alone.get(at).copied()));
+            outcomes.push(self.look_and_learn(example, None));
         }
-        self.alone = alone;
     }
 
     fn skip(&mut self, task: TaskId) {
@@ -358,7 +372,13 @@ impl Inspect for RelationPerceptron {
                 _ => Vec::new(),
             },
             (Some(companion), weights) => {
-                let trust = format!("the learned relation is trusted by {:.0} %", 100.0 * companion.trust());
+                let lost = match companion.asleep() {
+                    None => "",
+                    Some(Asleep::Moved) => ", and learns no more",
+                    Some(Asleep::Alone) => ", and the learner without one learns no more",
+                };
+                let trust =
+                    format!("the learned relation is trusted by {:.0} %{lost}", 100.0 * companion.trust());
                 match (weights, companion.decided()) {
                     (Weights::ScaleFree(_), _) => vec![trust],
                     (Weights::Moved(_), Some(round)) => {
@@ -417,7 +437,7 @@ impl Algorithm for RelationPerceptron {
             _ => Weights::Moved(Box::new(Moved::new(config, tasks.count(), features))),
         };
         let (tasks, start) = (tasks.count(), config.start);
-        Ok(Self { tasks, seen: 0, priming, start, weights, companion, looks: Vec::new(), alone: Vec::new() })
+        Ok(Self { tasks, seen: 0, priming, start, weights, companion, looks: Vec::new() })
     }
 
     fn state(&self) -> RelationPerceptronState {

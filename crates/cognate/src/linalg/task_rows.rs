@@ -1,11 +1,12 @@
 //! A row of K weights a feature, contiguous: an update of all tasks walks memory once.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::prefetch::prefetch;
-use super::wide::Width;
+use super::wide::{Simd, Width, WithSimd, wide_work};
 use super::{IndexMap, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
@@ -32,6 +33,35 @@ const LINES: usize = 3;
 
 /// Columns that [`TaskRows::project_front`] takes together.
 const FRONT: usize = 16;
+
+/// [`TaskRows::project_front`] as work of its own.
+struct ProjectFront<'a> {
+    rows: &'a TaskRows,
+    x: SparseView<'a>,
+    column: usize,
+}
+
+impl WithSimd for ProjectFront<'_> {
+    type Output = ([f64; FRONT], f64);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let Self { rows, x, column } = self;
+        let (mut front, mut one) = ([0.0; FRONT], 0.0);
+        for (feature, value) in x.indices().iter().zip(x.values()) {
+            let row = rows.rows.get(*feature) as usize;
+            if row != 0 {
+                let weights = &rows.weights[(row - 1) * rows.stride..][..rows.tasks];
+                let first = weights.first_chunk::<FRONT>().expect("there are that many columns");
+                for (sum, weight) in front.iter_mut().zip(first) {
+                    *sum += value * weight;
+                }
+                one += weights.get(column).map_or(0.0, |weight| value * weight);
+            }
+        }
+        (front, one)
+    }
+}
 
 impl TaskRows {
     pub(crate) fn new(tasks: usize) -> Self {
@@ -97,24 +127,16 @@ impl TaskRows {
 
     /// Inner products of `x` with the first columns, and with one more, 0 if there is none such.
     pub(crate) fn project_front(&self, x: SparseView<'_>, column: usize) -> ([f64; FRONT], f64) {
-        let (mut front, mut one) = ([0.0; FRONT], 0.0);
-        for (feature, value) in x.iter() {
-            let row = self.rows.get(feature) as usize;
-            if row != 0 {
-                let weights = &self.weights[(row - 1) * self.stride..][..self.tasks];
-                front.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += value * weight);
-                one += weights.get(column).map_or(0.0, |weight| value * weight);
-            }
-        }
-        (front, one)
+        wide_work(ProjectFront { rows: self, x, column })
     }
 
     /// `step * x` times the rates to the first columns, and as it is to one more.
     pub(crate) fn add_to_front(&mut self, column: usize, x: SparseView<'_>, step: f64, rates: &[f64; FRONT]) {
+        let width = Width::find();
         for (feature, value) in x.iter() {
             let start = self.start_of(feature);
             let (amount, weights) = (step * value, &mut self.weights[start..start + self.stride]);
-            weights.iter_mut().zip(rates).for_each(|(weight, rate)| *weight += amount * rate);
+            width.add_scaled(&mut weights[..FRONT], amount, rates);
             weights[column] += amount;
         }
     }

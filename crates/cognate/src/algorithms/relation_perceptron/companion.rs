@@ -10,7 +10,8 @@
 //! What if: beside the learner whose R moves learns one without any relation, a Perceptron a task. Predictions are the
 //! mean of both margins, each by how much it is trusted (hedge.rs). Until the test decides both learn the same, and
 //! only one keeps it. So a relation that was good at first and turns out
-//! bad costs little; and the mean of two errs less than either.
+//! bad costs little; and the mean of two errs less than either. Who is trusted by less than a millionth is asleep: it
+//! learns no more and says what the other says, so that trust stays as it is and nothing is paid for it.
 //!
 //! `scale-free` weighs its evidence itself and needs no test; it has the companion.
 
@@ -24,7 +25,6 @@ use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::hedge::{Hedge, HedgeState};
 use crate::interaction::InteractionConfig;
 use crate::learner::{Inspect, LearnOne, Outcome, Predict};
-use crate::stream::Batch;
 use crate::tasks::Tasks;
 
 /// Rounds on which exactly one was right, before the test may decide.
@@ -32,6 +32,18 @@ const LEAST_ROUNDS: u64 = 10;
 
 /// Standard deviations by which R must have won.
 const DEVIATIONS: f64 = 2.0;
+
+/// Who is trusted less than this has lost for good.
+const LEAST_TRUST: f64 = 1e-6;
+
+/// Who learns no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asleep {
+    /// The one without a relation.
+    Alone,
+    /// The one whose R moves.
+    Moved,
+}
 
 #[derive(Debug, Clone)]
 pub(super) struct Companion {
@@ -75,6 +87,16 @@ impl Companion {
         self.trust.weights()[1]
     }
 
+    /// Which of the two has lost for good.
+    pub(super) fn asleep(&self) -> Option<Asleep> {
+        let [alone, moved] = self.trust.weights();
+        match (alone < LEAST_TRUST, moved < LEAST_TRUST) {
+            (true, _) => Some(Asleep::Alone),
+            (_, true) => Some(Asleep::Moved),
+            _ => None,
+        }
+    }
+
     /// The round since which updates go where R says.
     pub(super) fn decided(&self) -> Option<u64> {
         self.test.decided
@@ -112,10 +134,9 @@ impl Companion {
         Outcome { margin: self.start * margin, updated }
     }
 
-    /// The same for a batch, in order.
-    pub(super) fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
-        self.alone.learn_batch(batch, outcomes);
-        outcomes.iter_mut().for_each(|outcome| outcome.margin *= self.start);
+    /// Asks for the weights that the margin of an example needs.
+    pub(super) fn ask_for(&mut self, example: Example<'_>) {
+        self.alone.ask_for(example);
     }
 
     /// The one alone learns an example whose margin is known; says whether it changed.

@@ -67,7 +67,9 @@ impl Rule {
         match blend {
             Some(blend) => {
                 gram.add_pair_and_blend(change.a, change.b, relation, &blend);
-                relation.add_diagonal(self.shrink * self.start);
+                if self.shrink > 0.0 {
+                    relation.add_diagonal(self.shrink * self.start);
+                }
             }
             None => gram.add_pair(change.a, change.b),
         }
@@ -93,7 +95,12 @@ impl Rule {
         let step = self.eta * unit * unit;
         let added = step * trace;
         let (old, new) = if added.is_finite() {
-            let factor = self.factor(relation.trace() + added, 1.0, tasks, unit)?;
+            let before = match self.trace {
+                // Every step brings it back there.
+                Trace::Start => self.target(tasks),
+                Trace::None => relation.trace(),
+            };
+            let factor = self.factor(before + added, 1.0, tasks, unit)?;
             (factor, step * factor)
         } else {
             (0.0, self.factor(trace, f64::INFINITY, tasks, unit)?)
