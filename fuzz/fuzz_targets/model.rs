@@ -44,10 +44,12 @@ fn exercise(mut model: Model) {
         assert!(!model.learner().as_inspect().influence(task).is_nan());
     }
     let mut learner = model.learner().clone();
-    for label in [1.0, -1.0] {
-        learner.as_learn_one().learn(Example { task: TaskId(0), features: unit, label });
+    if let Some(learner) = learner.as_online() {
+        for label in [1.0, -1.0] {
+            learner.learn(Example { task: TaskId(0), features: unit, label });
+        }
+        learner.skip(TaskId(0));
     }
-    learner.as_learn_one().skip(TaskId(0));
     model = again;
     assert!(model.to_bytes() == saved, "a copy's learning changed the model");
 }

@@ -8,6 +8,7 @@
 mod bench;
 mod budgets;
 mod ci;
+mod convex;
 mod docs;
 mod fuzz;
 mod generated;
@@ -48,6 +49,8 @@ enum Command {
     Robust(robust::Options),
     /// Compare learners in fixed memory with Table 1 of MB12
     Budgets(budgets::Options),
+    /// Compare `convex` with CS15's tables, and measure how long a fit takes
+    Convex(convex::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
 }
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Relations(options) => relations::run(&options),
         Command::Robust(options) => robust::run(&options),
         Command::Budgets(options) => budgets::run(&options),
+        Command::Convex(options) => convex::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {

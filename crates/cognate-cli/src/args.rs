@@ -49,6 +49,8 @@ impl Color {
 pub(crate) enum Command {
     /// Learn a stream as it comes, one pass or more
     Learn(Box<LearnArgs>),
+    /// Fit all examples at once, to the optimum; chooses parameters by cross-validation
+    Fit(Box<FitArgs>),
     /// Predict a stream with a saved model: task, label, margin a line
     Predict(PredictArgs),
     /// Show what is in a model
@@ -122,8 +124,67 @@ pub(crate) struct LearnArgs {
     pub(crate) stream: StreamArgs,
 }
 
-/// How a stream is read.
+/// `cognate fit`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Labels are -1/+1, 0/1, or real numbers (regression, with the loss `squares`). Examples with equal features are one input \
+of several tasks. Tasks, weights and the structure of the tasks are learnt together; see `cognate algorithms convex`.
+
+With --cross-validate and no --grid a path of lambdas is tried. `--grid lambda=0.1,1,10 --grid penalty=none,trace-one` \
+tries every pair; values with commas of their own go in brackets: --grid 'penalty.cluster.within=[4, 8]'.")]
+pub(crate) struct FitArgs {
+    /// Files of examples, read in turn; `-` is standard input; gzip and zstd are recognised
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// A parameter, e.g. lambda=0.5, loss=logistic, penalty=trace-one, penalty.schatten.p=2, kernel.gaussian.gamma=0.1
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Config file (TOML); flags win over it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Choose parameters by so many folds
+    #[arg(long, value_name = "FOLDS")]
+    pub(crate) cross_validate: Option<usize>,
+    /// Values of a parameter to choose from
+    #[arg(long, value_name = "KEY=V,V,…")]
+    pub(crate) grid: Vec<String>,
+    /// Number of tasks, or their names separated by commas; left out, tasks are met on the way
+    #[arg(long, value_name = "N|NAMES")]
+    pub(crate) tasks: Option<String>,
+    /// Number of features; an index beyond is bad
+    #[arg(long, value_name = "N")]
+    pub(crate) features: Option<u32>,
+    /// Write the model here
+    #[arg(long, value_name = "OUT")]
+    pub(crate) model: Option<PathBuf>,
+    /// Write a page with the search, cross-validation and relations
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Folds side by side; left out, as many as there are processors. The result is the same
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Scale every example: none, l2
+    #[arg(long, value_name = "HOW")]
+    pub(crate) normalize: Option<String>,
+    /// Scale an example down to this norm when it is longer
+    #[arg(long, value_name = "NORM")]
+    pub(crate) clip: Option<f64>,
+    /// Add a constant feature, whose weight costs as others do; an intercept costs nothing
+    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    pub(crate) bias: Option<f64>,
+    /// Seed of the folds
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Skip up to this many bad lines
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) skip_bad: u64,
+}
+
+/// How a stream is read.
+#[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Stream")]
 pub(crate) struct StreamArgs {
     /// Format of the data: svm

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     let quiet = arguments.quiet;
     let done = match arguments.command {
         Command::Learn(learn) => commands::learn::run(&learn, quiet),
+        Command::Fit(fit) => commands::fit::run(&fit, quiet),
         Command::Predict(predict) => commands::predict::run(&predict),
         Command::Inspect(inspect) => commands::inspect::run(&inspect),
         Command::Relations(relations) => commands::relations::run(&relations, quiet),

@@ -3,38 +3,137 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use cognate::algorithms::Protocol;
 use cognate::stream::StreamConfig;
 use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig, nearest_names};
 use serde_json::{Map, Value, json};
 
-use crate::args::{LearnArgs, StreamArgs};
+use crate::args::{FitArgs, LearnArgs, StreamArgs};
 
 /// Parameters that name one of several choices: another choice replaces, the same one is added to.
-const CHOICES: [&str; 5] = ["learner", "query", "interaction", "kernel", "graph"];
+const CHOICES: [&str; 6] = ["learner", "query", "interaction", "kernel", "graph", "penalty"];
 
-/// The config of a run, and the tree it was made from.
+/// What a command line says about a config.
+struct Given<'a> {
+    config: Option<&'a Path>,
+    learner: Option<&'a str>,
+    query: Option<&'a str>,
+    sets: &'a [String],
+    tasks: Option<&'a str>,
+    features: Option<u32>,
+    stream: &'a StreamArgs,
+}
+
+/// The config of a run over a stream.
 pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunConfig> {
+    let given = Given {
+        config: args.config.as_deref(),
+        learner: args.learner.as_deref(),
+        query: args.query.as_deref(),
+        sets: &args.sets,
+        tasks: args.tasks.as_deref(),
+        features: args.features,
+        stream: &args.stream,
+    };
+    resolve(&given, base)
+}
+
+/// The config of a fit.
+pub(crate) fn fit_config(args: &FitArgs) -> anyhow::Result<RunConfig> {
+    let stream = StreamArgs {
+        normalize: args.normalize.clone(),
+        clip: args.clip,
+        bias: args.bias,
+        seed: args.seed,
+        ..StreamArgs::default()
+    };
+    let given = Given {
+        config: args.config.as_deref(),
+        learner: None,
+        query: None,
+        sets: &args.sets,
+        tasks: args.tasks.as_deref(),
+        features: args.features,
+        stream: &stream,
+    };
+    let config = resolve(&given, json!({ "learner": { "convex": {} } }))?;
+    if config.learner.about().protocol != Protocol::Batch {
+        bail!("`{}` learns from streams: cognate learn; `convex` is fitted", config.learner.id());
+    }
+    Ok(config)
+}
+
+/// Every combination of the values of a grid laid upon a config; lambdas come last, from large to small, since each fit
+/// starts where the one before ended.
+pub(crate) fn candidates(config: &RunConfig, grid: &[String]) -> anyhow::Result<Vec<RunConfig>> {
+    let mut axes: Vec<(&str, Vec<Value>)> = Vec::new();
+    for axis in grid {
+        let Some((key, values)) = axis.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+            bail!("--grid {axis}: expected KEY=V,V,…, e.g. lambda=0.1,1,10");
+        };
+        if axes.iter().any(|(known, _)| *known == key) {
+            bail!("--grid {axis}: {key} is given twice");
+        }
+        axes.push((key, grid_values(values)));
+    }
+    axes.sort_by_key(|(key, _)| *key == "lambda");
+    if let Some((_, lambdas)) = axes.last_mut().filter(|(key, _)| *key == "lambda") {
+        let size = |value: &Value| value.as_f64().unwrap_or(0.0);
+        lambdas.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    }
+    let learner = config.learner.id();
+    let mut trees = vec![json!(config)];
+    for (key, values) in &axes {
+        let laid = |tree: &Value, value: &Value| -> anyhow::Result<Value> {
+            let mut tree = tree.clone();
+            let nested = key.rsplit('.').fold(value.clone(), |inner, part| json!({ part: inner }));
+            merge(&mut tree, json!({ "learner": { learner: nested } }), "");
+            let checked = serde_json::from_value::<RunConfig>(tree.clone())
+                .map_err(|error| nearest_first(&error.to_string()))
+                .and_then(|config| config.validate().map_err(|error| error.to_string()));
+            checked.map_err(|error| anyhow::anyhow!("--grid {key}={value}: {error}"))?;
+            Ok(tree)
+        };
+        let pairs = trees.iter().flat_map(|tree| values.iter().map(move |value| (tree, value)));
+        trees = pairs.map(|(tree, value)| laid(tree, value)).collect::<anyhow::Result<_>>()?;
+    }
+    trees.into_iter().map(|tree| Ok(serde_json::from_value(tree)?)).collect()
+}
+
+/// `0.1,1,10` or `[0.1, 1, 10]` or bare names.
+fn grid_values(text: &str) -> Vec<Value> {
+    match parse_value(text) {
+        Value::Array(values) => values,
+        _ => match parse_value(&format!("[{text}]")) {
+            Value::Array(values) => values,
+            _ => text.split(',').map(|value| parse_value(value.trim())).collect(),
+        },
+    }
+}
+
+/// Base, file, flags, then what is set.
+fn resolve(given: &Given<'_>, base: Value) -> anyhow::Result<RunConfig> {
     let mut tree = base;
-    if let Some(path) = &args.config {
+    if let Some(path) = given.config {
         merge(&mut tree, read_file(path)?, "");
     }
-    let flags = flags(args);
+    let flags = flags(given);
     check_flags(&flags)?;
     merge(&mut tree, flags, "");
-    let learner = match &args.learner {
+    let learner = match given.learner {
         Some(id) => {
             known_learner(id)?;
-            merge(&mut tree, json!({ "learner": { id.as_str(): {} } }), "");
-            id.clone()
+            merge(&mut tree, json!({ "learner": { id: {} } }), "");
+            id.to_owned()
         }
         None => chosen_learner(&tree),
     };
-    if let Some(name) = &args.query {
+    if let Some(name) = given.query {
         serde_json::from_value::<QueryConfig>(json!(name))
             .map_err(|error| anyhow::anyhow!("--query {name}: {}", nearest_first(&error.to_string())))?;
-        merge(&mut tree, json!({ "query": { name.as_str(): {} } }), "");
+        merge(&mut tree, json!({ "query": { name: {} } }), "");
     }
-    apply_sets(&mut tree, &learner, &args.sets)?;
+    apply_sets(&mut tree, &learner, given.sets)?;
     let mut config: RunConfig = serde_json::from_value(tree)?;
     config.read_files()?;
     Ok(config)
@@ -125,15 +224,15 @@ fn stream_flags(stream: &StreamArgs) -> Map<String, Value> {
 }
 
 /// The flags that are parameters, as a tree.
-fn flags(args: &LearnArgs) -> Value {
-    let mut all = json!({ "stream": stream_flags(&args.stream) });
-    if let Some(tasks) = &args.tasks {
+fn flags(given: &Given<'_>) -> Value {
+    let mut all = json!({ "stream": stream_flags(given.stream) });
+    if let Some(tasks) = given.tasks {
         all["tasks"] = match tasks.parse::<u32>() {
             Ok(count) => json!(count),
             Err(_) => json!(tasks.split(',').collect::<Vec<_>>()),
         };
     }
-    if let Some(features) = args.features {
+    if let Some(features) = given.features {
         all["features"] = json!(features);
     }
     all

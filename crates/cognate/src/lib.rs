@@ -30,6 +30,7 @@ pub mod tasks;
 pub mod stream;
 
 pub mod algorithms;
+pub mod batch;
 pub mod interaction;
 pub mod kernel;
 pub mod learner;

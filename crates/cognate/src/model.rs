@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::algorithms::{Learner, LearnerConfig};
+use crate::algorithms::{Convex, Learner, LearnerConfig};
+use crate::batch::{Examples, FitError, FitOptions, Fitted, Fitter, Kind, Watch};
 use crate::config::RunConfig;
-use crate::error::ConfigError;
+use crate::error::{ConfigError, ConfigProblem};
+use crate::learner::Predict;
 use crate::metrics::Metrics;
 use crate::query::QueryConfig;
 use crate::stream::Preprocess;
@@ -58,6 +60,58 @@ impl Model {
             seed: seed_of(config.query, config.stream.seed),
         };
         Ok(Self { config, tasks, learner, metrics: Metrics::default(), rounds: 0 })
+    }
+
+    /// Fits a batch learner to examples, whose tasks become those of the model.
+    ///
+    /// In classification the counts are those of the fitted margins on the same examples; real labels are not counted.
+    ///
+    /// # Errors
+    /// With every problem of the config; when it names a learner of streams; when it does not suit the examples.
+    pub fn fit(
+        config: &RunConfig,
+        examples: &Examples,
+        options: &FitOptions,
+        watch: &Watch<'_>,
+    ) -> Result<(Self, Fitted), FitError> {
+        config.validate()?;
+        let LearnerConfig::Convex(parameters) = &config.learner else {
+            let message =
+                format!("`{}` learns from streams and cannot be fitted; `convex` can", config.learner.id());
+            return Err(ConfigError::from(ConfigProblem::new("learner", message)).into());
+        };
+        let within = |error: FitError| match error {
+            FitError::Config(error) => FitError::Config(error.within("learner.convex")),
+            other => other,
+        };
+        let fitter = Fitter::new(parameters, examples, options.memory).map_err(within)?;
+        let fitted = fitter.fit(parameters, None, options, watch).map_err(within)?;
+        let convex = Convex::from_fit(parameters, examples, &fitted);
+        let mut metrics = Metrics::default();
+        if examples.kind() == Kind::Classification {
+            for example in examples.examples() {
+                let margin = convex.margin(example.task, example.features);
+                metrics.count(example.task, example.label, margin, false, true);
+            }
+        }
+        let config = ModelConfig {
+            features: config.features,
+            preprocess: config.stream.preprocess(),
+            simultaneous: false,
+            learner: config.learner.clone(),
+            query: config.query,
+            seed: None,
+        };
+        let (tasks, rounds) = (examples.tasks().clone(), examples.len() as u64);
+        Ok((Self { config, tasks, learner: Learner::Convex(convex), metrics, rounds }, fitted))
+    }
+
+    /// What labels were, where the learner was fitted to them.
+    pub fn kind(&self) -> Option<Kind> {
+        match &self.learner {
+            Learner::Convex(convex) => convex.kind(),
+            _ => None,
+        }
     }
 
     /// Asks for labels in another way from now on; `seed` is that of its draws.

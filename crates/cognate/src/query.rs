@@ -92,6 +92,10 @@ impl QueryConfig {
             Self::Margin(config) => require_positive("margin.b", config.b),
             Self::Relation(config) => require_positive("relation.scale", config.scale),
         }
+        if about.protocol == Protocol::Batch {
+            let message = format!("must be `all`: `{}` is fitted to all labels at once", about.id);
+            problems.push(ConfigProblem::new("", message));
+        }
         if about.protocol == Protocol::AllTasks {
             let message = format!(
                 "must be `all`: `{}` learns from all tasks of a round at once and needs all their labels",

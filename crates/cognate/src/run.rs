@@ -147,6 +147,12 @@ pub enum RunError {
         /// What the margin is.
         margin: f64,
     },
+    /// The learner is fitted to all examples at once.
+    #[error("`{learner}` does not learn from streams; it is fitted to all examples at once (`cognate fit`)")]
+    Batch {
+        /// The learner's id.
+        learner: &'static str,
+    },
     /// The learner keeps something for every pair of tasks.
     #[error(
         "`{learner}` keeps a number for every pair of tasks; {tasks} tasks are too many, {limit} the most"
@@ -178,6 +184,9 @@ pub fn learn(
     options: &RunOptions,
     observer: &mut dyn Observer,
 ) -> Result<Progress, RunError> {
+    if model.learner.as_online().is_none() {
+        return Err(RunError::Batch { learner: model.learner.about().id });
+    }
     let learnt = learn_stream(model, stream, options, observer);
     // Tasks of a round that did not come to its end were named, but not met.
     model.tasks.keep_first(model.learner.as_inspect().tasks());

@@ -89,6 +89,8 @@ fn vectors() -> Vec<Vector> {
     let mut files = files(&folder(), "json");
     // Of another form, with evictions: tests/budget.rs.
     assert!(files.remove("budget").is_some());
+    // All at once: tests/convex.rs.
+    assert!(files.remove("batch").is_some());
     let vectors: Vec<Vector> = files.into_iter().map(read).collect();
     assert!(!vectors.is_empty());
     vectors
@@ -338,6 +340,7 @@ fn every_learner_has_a_file_a_registry_row_and_a_vector() {
     let budget: Value = serde_json::from_slice(&fs::read(folder().join("budget.json")).unwrap()).unwrap();
     let cases = budget["cases"].as_array().unwrap().iter();
     tested.extend(cases.flat_map(|case| case["learner"].as_object().unwrap().keys().cloned()));
+    tested.insert("convex".to_owned());
     let algorithms = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/algorithms");
     let mut written: BTreeSet<String> = files(&algorithms, "rs").into_keys().collect();
     assert!(written.remove("mod"));

@@ -106,6 +106,7 @@ fn rounds(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::OneTask => "one task; on simultaneous streams all margins, then updates in task order",
         Protocol::AllTasks => "all tasks (--simultaneous); on other streams a round has one example",
+        Protocol::Batch => "none: all examples at once (`cognate fit`)",
         _ => "",
     }
 }
@@ -146,5 +147,9 @@ fn explained(about: &About) -> String {
             }
         }
     }
-    text + &format!("\nexample\n  cognate learn DATA --learner {} --model m.cog", about.id)
+    let example = match about.protocol {
+        Protocol::Batch => "cognate fit DATA --cross-validate 5 --model m.cog".to_owned(),
+        _ => format!("cognate learn DATA --learner {} --model m.cog", about.id),
+    };
+    text + &format!("\nexample\n  {example}")
 }

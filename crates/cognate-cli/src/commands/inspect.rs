@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use anyhow::bail;
-use cognate::Model;
+use cognate::batch::FitStatus;
+use cognate::{Learner, Model};
 use serde_json::json;
 
 use super::predict::write_csv_field;
@@ -52,8 +53,17 @@ fn as_json(model: &Model) -> serde_json::Value {
         "declared_tasks": model.tasks().limit(),
         "tasks": model.tasks().sorted().into_iter().map(|task| model.tasks().name(task)).collect::<Vec<_>>(),
         "strengths": strengths,
+        "fit": fit_status(model),
         "memory_bytes": model_bytes(model),
     })
+}
+
+/// How the search of a fitted model ended.
+fn fit_status(model: &Model) -> Option<&FitStatus> {
+    match model.learner() {
+        Learner::Convex(convex) => convex.status(),
+        _ => None,
+    }
 }
 
 fn overview(model: &Model) -> anyhow::Result<String> {
@@ -87,6 +97,7 @@ fn overview(model: &Model) -> anyhow::Result<String> {
     if let Some(declared) = model.tasks().limit() {
         rows.insert(3, ("declared", format!("{} tasks", count(declared as u64))));
     }
+    rows.extend(fit_status(model).map(|status| ("fit", status.to_string())));
     if let Some(strengths) = model.learner().as_inspect().strengths() {
         rows.push(("strengths", strengths_text(&strengths)));
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use cognate::algorithms::Protocol;
 use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
 use cognate::run::{Observer, Progress, RoundReport, RunOptions, UnlabelledReport, learn};
@@ -13,7 +14,7 @@ use cognate::{LearnerConfig, Model, QueryConfig, Stream, Tasks};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{inputs, load_model};
+use super::{check_outputs, inputs, load_model};
 use crate::args::LearnArgs;
 use crate::ask::Ask;
 use crate::curves::Curves;
@@ -32,7 +33,7 @@ use crate::trace::Trace;
 pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     let (mut model, stream_config) = prepare(args)?;
     let sources = inputs(&args.data)?;
-    check_outputs(args)?;
+    check_learn_outputs(args)?;
     let mut watch = Watch {
         trace: args.trace.as_deref().map(Trace::create).transpose()?,
         ask: args.ask.as_deref().map(Ask::create).transpose()?,
@@ -95,6 +96,12 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
 fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
     let Some(path) = &args.resume else {
         let mut config = run_config(args, json!({}))?;
+        if config.learner.about().protocol == Protocol::Batch {
+            bail!(
+                "`{}` does not learn from streams; it is fitted to all examples at once: cognate fit",
+                config.learner.id()
+            );
+        }
         if config.learner.wants_rounds() {
             let rounds = count_rounds(&config, &inputs(&args.data)?, args.stream.skip_bad)?;
             config.learner.set_rounds(rounds);
@@ -146,38 +153,13 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
 }
 
 /// Fails now rather than after an hour of learning, and before anything is overwritten.
-fn check_outputs(args: &LearnArgs) -> anyhow::Result<()> {
-    let outputs =
-        [("model", &args.model), ("trace", &args.trace), ("ask", &args.ask), ("report", &args.report)];
-    for (flag, path) in outputs.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
-        let file = path.canonicalize().ok();
-        if file.is_some() && args.data.iter().any(|data| data.canonicalize().ok() == file) {
-            bail!("--{flag} {}: is one of the files to learn from", path.display());
-        }
-    }
-    if let Some(path) = &args.model {
-        Model::check_target(path)?;
-    }
+fn check_learn_outputs(args: &LearnArgs) -> anyhow::Result<()> {
     if args.ask.as_deref() == Some(Path::new("-")) {
         bail!("--ask -: standard output carries the summary; name a file");
     }
-    for (flag, path) in [("ask", &args.ask), ("report", &args.report)] {
-        if let Some(path) = path {
-            try_to_write(path).with_context(|| format!("--{flag} {}", path.display()))?;
-        }
-    }
-    Ok(())
-}
-
-/// That a file can be written, leaving none behind that was not there.
-fn try_to_write(path: &Path) -> std::io::Result<()> {
-    let existed = path.exists();
-    std::fs::OpenOptions::new().append(true).create(true).open(path)?;
-    if !existed {
-        // Only tried: a run that fails leaves no empty page.
-        let _ = std::fs::remove_file(path);
-    }
-    Ok(())
+    let outputs =
+        [("model", &args.model), ("trace", &args.trace), ("ask", &args.ask), ("report", &args.report)];
+    check_outputs(&args.data, &outputs)
 }
 
 /// Bytes to read in one pass over files.

@@ -3,6 +3,7 @@
 pub(crate) mod algorithms;
 pub(crate) mod bound;
 pub(crate) mod demo;
+pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod learn;
 pub(crate) mod parse;
@@ -26,6 +27,37 @@ fn inputs(data: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
         if path.as_os_str() == "-" { Input::Stdin } else { Input::File(path.clone()) }
     };
     Ok(data.iter().map(input).collect())
+}
+
+/// Fails now rather than after an hour, and before anything is overwritten; outputs are named by their flags.
+fn check_outputs(data: &[PathBuf], outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
+    let given = || outputs.iter().filter_map(|(flag, path)| Some((*flag, path.as_ref()?)));
+    for (flag, path) in given() {
+        let file = path.canonicalize().ok();
+        if file.is_some() && data.iter().any(|data| data.canonicalize().ok() == file) {
+            bail!("--{flag} {}: is one of the files to learn from", path.display());
+        }
+    }
+    for (flag, path) in given() {
+        match flag {
+            "model" => Model::check_target(path)?,
+            // Written as the run goes, from its first example on.
+            "trace" => {}
+            _ => try_to_write(path).with_context(|| format!("--{flag} {}", path.display()))?,
+        }
+    }
+    Ok(())
+}
+
+/// That a file can be written, leaving none behind that was not there.
+fn try_to_write(path: &Path) -> std::io::Result<()> {
+    let existed = path.exists();
+    std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+    if !existed {
+        // Only tried: a run that fails leaves no empty page.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
 }
 
 /// Reads a model; an error names the file.

@@ -3,10 +3,12 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
+use cognate::batch::Kind;
 use cognate::example::predicted_label;
 use cognate::stream::pipeline::for_each_batch;
 use cognate::stream::{Batch, Labels, Reader, ReaderOptions};
 use cognate::{Model, TaskId, Tasks};
+use serde_json::json;
 
 use super::{inputs, load_model};
 use crate::args::PredictArgs;
@@ -15,9 +17,10 @@ use crate::output::{say, stdout};
 /// Runs the command.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let model = load_model(&args.model)?;
+    let regression = model.kind() == Some(Kind::Regression);
     let options = ReaderOptions {
         preprocess: model.config().preprocess,
-        labels: Labels::Optional,
+        labels: if regression { Labels::Real } else { Labels::Optional },
         features: model.config().features,
         skip_bad: args.skip_bad,
         ..ReaderOptions::default()
@@ -62,14 +65,17 @@ fn write_batch(
 ) -> std::io::Result<()> {
     // Every task that the model has not met is the next one it would meet.
     let next = model.learner().as_inspect().tasks() as u32;
+    let regression = model.kind() == Some(Kind::Regression);
     let learner = model.learner().as_predict();
     for example in batch.examples() {
         let known = example.task.index() < model.tasks().len();
         let margin = learner.margin(if known { example.task } else { TaskId(next) }, example.features);
         let name = tasks.name(example.task);
-        let label = if predicted_label(margin) > 0.0 { 1 } else { -1 };
+        // What a model of real labels predicts is the margin itself.
+        let label = if regression { margin } else { predicted_label(margin) };
         if json {
-            let line = serde_json::json!({ "task": name, "label": label, "margin": margin });
+            let label = if regression { json!(label) } else { json!(label as i64) };
+            let line = json!({ "task": name, "label": label, "margin": margin });
             writeln!(out, "{line}")?;
         } else {
             write_csv_field(out, name)?;

@@ -1,6 +1,7 @@
 //! The self-contained HTML page: no network, no script, light and dark, narrow and wide.
 
 pub(crate) mod demo;
+pub(crate) mod fit;
 pub(crate) mod report;
 pub(crate) mod table;
 

@@ -7,6 +7,7 @@ mod bound;
 mod data;
 mod demo;
 mod family;
+mod fit;
 mod help;
 mod inspect;
 mod interactions;

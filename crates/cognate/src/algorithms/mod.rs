@@ -5,6 +5,7 @@ mod budget_projectron;
 mod budget_random;
 mod budget_shared_projectron;
 mod collaborative;
+mod convex;
 mod kernel_perceptron;
 mod p_norm_perceptron;
 mod passive_aggressive;
@@ -24,6 +25,10 @@ pub use budget_projectron::{BudgetProjectron, BudgetProjectronConfig};
 pub use budget_random::{BudgetRandom, BudgetRandomConfig};
 pub use budget_shared_projectron::{BudgetSharedProjectron, BudgetSharedProjectronConfig};
 pub use collaborative::{Collaborative, CollaborativeConfig};
+pub use convex::{
+    ClusterConfig, Convex, ConvexConfig, ConvexWeights, FixedConfig, LogDetConfig, PenaltyConfig,
+    SchattenConfig,
+};
 pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
 pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};
 pub use passive_aggressive::{PassiveAggressive, PassiveAggressiveConfig, Scope, Variant};
@@ -38,7 +43,7 @@ pub use shared_loss_perceptron::{LossNorm, SharedLossPerceptron, SharedLossPerce
 use crate::choice::{allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem, SnapshotError, StateError};
 use crate::interaction::{InteractionConfig, InteractionFileError};
-use crate::learner::{Inspect, LearnOne};
+use crate::learner::{Inspect, LearnOne, Predict};
 use crate::tasks::Tasks;
 
 /// How rounds reach a learner.
@@ -49,6 +54,8 @@ pub enum Protocol {
     OneTask,
     /// One example of every task a round; on other streams a round has one example.
     AllTasks,
+    /// None: it is fitted to all examples at once.
+    Batch,
 }
 
 /// What is told about a learner: `cognate algorithms`, the README's table and the docs show it.
@@ -110,8 +117,8 @@ pub(crate) trait Parameters {
     fn set_rounds(&mut self, _rounds: u64) {}
 }
 
-/// What an algorithm file provides beside [`LearnOne`] and [`Inspect`].
-pub(crate) trait Algorithm: LearnOne + Inspect + Sized {
+/// What an algorithm file provides beside [`Predict`], [`Inspect`] and, unless it is a batch learner, [`LearnOne`].
+pub(crate) trait Algorithm: Predict + Inspect + Sized {
     type Config: Parameters;
     type State: Serialize + for<'de> Deserialize<'de>;
 
@@ -126,7 +133,26 @@ pub(crate) trait Algorithm: LearnOne + Inspect + Sized {
 }
 
 macro_rules! registry {
-    ($($variant:ident($config:ident, $learner:ident) = $id:literal,)*) => {
+    (
+        streams { $($stream:ident($stream_config:ident, $stream_learner:ident) = $stream_id:literal,)* }
+        batch { $($batch:ident($batch_config:ident, $batch_learner:ident) = $batch_id:literal,)* }
+    ) => {
+        registry! {
+            @all $($stream($stream_config, $stream_learner) = $stream_id,)*
+            $($batch($batch_config, $batch_learner) = $batch_id,)*
+        }
+
+        impl Learner {
+            /// The learner as one that learns from streams; none for a batch learner.
+            pub fn as_online(&mut self) -> Option<&mut dyn LearnOne> {
+                match self {
+                    $(Self::$stream(learner) => Some(learner),)*
+                    $(Self::$batch(_) => None,)*
+                }
+            }
+        }
+    };
+    (@all $($variant:ident($config:ident, $learner:ident) = $id:literal,)*) => {
         /// A learner and its parameters, chosen by id.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(remote = "Self")]
@@ -225,13 +251,17 @@ macro_rules! registry {
                 match self { $(Self::$variant(_) => const { &$learner::ABOUT },)* }
             }
 
-            /// The learner as one that learns from one task a round.
+            /// The learner as one that learns from streams.
+            ///
+            /// # Panics
+            /// For a batch learner; see [`Self::as_online`].
             pub fn as_learn_one(&mut self) -> &mut dyn LearnOne {
-                match self { $(Self::$variant(learner) => learner,)* }
+                let id = self.about().id;
+                self.as_online().unwrap_or_else(|| panic!("`{id}` does not learn from streams"))
             }
 
             /// The learner as one that predicts.
-            pub fn as_predict(&self) -> &dyn crate::learner::Predict {
+            pub fn as_predict(&self) -> &dyn Predict {
                 match self { $(Self::$variant(learner) => learner,)* }
             }
 
@@ -262,21 +292,26 @@ macro_rules! registry {
 }
 
 registry! {
-    Perceptron(PerceptronConfig, Perceptron) = "perceptron",
-    KernelPerceptron(KernelPerceptronConfig, KernelPerceptron) = "kernel-perceptron",
-    PNormPerceptron(PNormPerceptronConfig, PNormPerceptron) = "p-norm-perceptron",
-    SecondOrderPerceptron(SecondOrderPerceptronConfig, SecondOrderPerceptron) = "second-order-perceptron",
-    RelationPerceptron(RelationPerceptronConfig, RelationPerceptron) = "relation-perceptron",
-    BudgetRandom(BudgetRandomConfig, BudgetRandom) = "budget-random",
-    BudgetForgetron(BudgetForgetronConfig, BudgetForgetron) = "budget-forgetron",
-    BudgetProjectron(BudgetProjectronConfig, BudgetProjectron) = "budget-projectron",
-    BudgetSharedProjectron(BudgetSharedProjectronConfig, BudgetSharedProjectron) = "budget-shared-projectron",
-    SchattenPerceptron(SchattenPerceptronConfig, SchattenPerceptron) = "schatten-perceptron",
-    SharedLossPerceptron(SharedLossPerceptronConfig, SharedLossPerceptron) = "shared-loss-perceptron",
-    PassiveAggressive(PassiveAggressiveConfig, PassiveAggressive) = "passive-aggressive",
-    Collaborative(CollaborativeConfig, Collaborative) = "collaborative",
-    RomPgd(RomPgdConfig, RomPgd) = "rom-pgd",
-    RomRda(RomRdaConfig, RomRda) = "rom-rda",
+    streams {
+        Perceptron(PerceptronConfig, Perceptron) = "perceptron",
+        KernelPerceptron(KernelPerceptronConfig, KernelPerceptron) = "kernel-perceptron",
+        PNormPerceptron(PNormPerceptronConfig, PNormPerceptron) = "p-norm-perceptron",
+        SecondOrderPerceptron(SecondOrderPerceptronConfig, SecondOrderPerceptron) = "second-order-perceptron",
+        RelationPerceptron(RelationPerceptronConfig, RelationPerceptron) = "relation-perceptron",
+        BudgetRandom(BudgetRandomConfig, BudgetRandom) = "budget-random",
+        BudgetForgetron(BudgetForgetronConfig, BudgetForgetron) = "budget-forgetron",
+        BudgetProjectron(BudgetProjectronConfig, BudgetProjectron) = "budget-projectron",
+        BudgetSharedProjectron(BudgetSharedProjectronConfig, BudgetSharedProjectron) = "budget-shared-projectron",
+        SchattenPerceptron(SchattenPerceptronConfig, SchattenPerceptron) = "schatten-perceptron",
+        SharedLossPerceptron(SharedLossPerceptronConfig, SharedLossPerceptron) = "shared-loss-perceptron",
+        PassiveAggressive(PassiveAggressiveConfig, PassiveAggressive) = "passive-aggressive",
+        Collaborative(CollaborativeConfig, Collaborative) = "collaborative",
+        RomPgd(RomPgdConfig, RomPgd) = "rom-pgd",
+        RomRda(RomRdaConfig, RomRda) = "rom-rda",
+    }
+    batch {
+        Convex(ConvexConfig, Convex) = "convex",
+    }
 }
 
 /// That there are not more tasks than the learner can take.

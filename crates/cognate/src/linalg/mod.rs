@@ -5,11 +5,12 @@
 //! grows; `lagged` is what tasks hold of a vector that all move; `task_rows` keeps a row of K weights a feature,
 //! `gram_rows` the same with the inner products of the tasks; `p_norm_rows` keeps both and the gradient of a squared
 //! p-norm, on a `total_tree`; `columns` keeps a vector a task with all their inner products; `symmetric` holds K x K
-//! matrices and is the only place that knows the linear algebra crate, `triangle` holds the half of one that changes all
+//! matrices and `dense` larger ones; they alone know the linear algebra crate. `triangle` holds the half of one that changes all
 //! the time, in `wide` loops; `growing_factor` is the
 //! factor of a matrix that grows, `inverse_gram` the inverse of one whose rows come and go.
 
 pub(crate) mod columns;
+pub(crate) mod dense;
 pub(crate) mod gram_rows;
 pub(crate) mod growing_factor;
 pub(crate) mod index_map;
@@ -27,6 +28,7 @@ pub(crate) mod triangle;
 pub(crate) mod wide;
 
 pub(crate) use columns::{Columns, ColumnsState};
+pub(crate) use dense::Dense;
 pub(crate) use gram_rows::{Change, GramRows, GramRowsState};
 pub(crate) use growing_factor::GrowingFactor;
 pub(crate) use index_map::IndexMap;

@@ -19,6 +19,8 @@ pub enum Labels {
     Optional,
     /// The same, and such lines are kept as they were read, for whoever asks for the label.
     Kept,
+    /// `?`, or no label at all, is fine, and a label may be any number, which is left as it is.
+    Real,
 }
 
 /// How text is read.

@@ -115,7 +115,7 @@ impl LineParser {
         }
     }
 
-    /// The label: -1, 0, +1, or NaN for none.
+    /// The label: -1, 0, +1, any number where labels are real, or NaN for none.
     #[inline]
     fn label(&self, buffer: &[u8], at: usize, end: usize) -> Result<(f64, usize), Bad> {
         let stop = token_end(buffer, at, end);
@@ -131,6 +131,7 @@ impl LineParser {
                 return Err((at, Problem::NoLabel { found: shown(token) }));
             }
             token => match parse_f64(token) {
+                Some(number) if self.labels == Labels::Real && is_valid(number) => number,
                 Some(number) if number.abs() == 1.0 || number == 0.0 => number,
                 _ => return Err((at, Problem::Label { found: shown(token) })),
             },
@@ -138,8 +139,11 @@ impl LineParser {
         Ok((label, stop))
     }
 
-    /// Turns 0 into -1, and refuses 0 and -1 in one stream.
+    /// Turns 0 into -1, and refuses 0 and -1 in one stream, unless labels are real.
     fn accept(&mut self, label: f64, at: usize) -> Result<f64, Bad> {
+        if self.labels == Labels::Real {
+            return Ok(label);
+        }
         if label == 0.0 {
             if self.seen_minus_one {
                 return Err((at, Problem::MixedLabels { found: "0", before: "-1" }));

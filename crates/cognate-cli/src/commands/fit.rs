@@ -1,0 +1,395 @@
+//! `cognate fit`: all examples at once, to the optimum.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use cognate::algorithms::ConvexConfig;
+use cognate::batch::{
+    Candidate, Examples, FitOptions, FitStatus, Fitted, Fitter, Kind, Score, Selection, Stopped, folds,
+    score, select,
+};
+use cognate::stream::{Labels, Reader, ReaderOptions};
+use cognate::{LearnerConfig, Model, RunConfig, TaskId};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::{check_outputs, inputs};
+use crate::args::FitArgs;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Interrupted, say, shown_name, table};
+use crate::page::fit::{FitPage, Path as SelectedPath, fit_page};
+use crate::peak_memory::{free_memory_bytes, peak_memory_bytes};
+use crate::plot::scale::{count, percent};
+use crate::progressive::duration;
+use crate::relation::RelationTable;
+use crate::reporting::{LARGEST_RELATION, command_line};
+use crate::settings::{candidates, fit_config};
+
+/// Lambdas that are tried where none are named.
+const LAMBDAS: usize = 13;
+
+/// Runs the command.
+pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let mut config = fit_config(args)?;
+    config.validate()?;
+    let tasks = config.declared_tasks()?;
+    check_outputs(&args.data, &[("model", &args.model), ("report", &args.report)])?;
+    let interrupt = Interrupt::listen()?;
+    let options = ReaderOptions {
+        preprocess: config.stream.preprocess(),
+        labels: Labels::Real,
+        features: config.features,
+        skip_bad: args.skip_bad,
+        stop: interrupt.flag(),
+    };
+    let examples = Examples::read(&mut Reader::new(inputs(&args.data)?, tasks.clone(), options), &tasks)?;
+    if interrupt.asked() {
+        return Err(Interrupted.into());
+    }
+    // A quarter stays for everything else.
+    let memory = free_memory_bytes().map_or(FitOptions::default().memory, |free| free / 4 * 3);
+    let options = FitOptions { memory, ..FitOptions::default() };
+    let selection = match args.cross_validate {
+        None if !args.grid.is_empty() => bail!("--grid: what is tried is compared by --cross-validate 5"),
+        None => None,
+        Some(count) => {
+            let found = cross_validate(args, &config, &examples, count, &options, &interrupt, quiet)?;
+            let best = found.candidates[found.best].config.clone();
+            let LearnerConfig::Convex(parameters) = &mut config.learner else {
+                unreachable!("checked above")
+            };
+            *parameters = ConvexConfig {
+                tolerance: parameters.tolerance,
+                max_iterations: parameters.max_iterations,
+                ..best
+            };
+            Some(found)
+        }
+    };
+    let bar = spinner(quiet);
+    let watch = |iteration: usize, objective: f64| {
+        bar.set_message(format!("iteration {iteration}, objective {objective:.6}"));
+        bar.tick();
+        !interrupt.asked()
+    };
+    let (model, fitted) = Model::fit(&config, &examples, &options, &watch)?;
+    bar.finish_and_clear();
+    let stopped = interrupt.asked();
+    interrupt.hold();
+    if let Some(path) = &args.model {
+        model.save(path)?;
+    }
+    let done = Done {
+        model: &model,
+        examples: &examples,
+        fitted: &fitted,
+        selection: selection.as_ref(),
+        seconds: started.elapsed(),
+    };
+    if let Some(path) = &args.report {
+        done.write_report(path)?;
+    }
+    done.warn(stopped);
+    if args.json {
+        output::print_json(&done.as_json())?
+    } else {
+        output::print(&done.as_text())?
+    }
+    if stopped { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+fn spinner(quiet: bool) -> ProgressBar {
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+    bar.with_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a template of ours"))
+}
+
+/// The parameters that a config names.
+fn parameters(config: &RunConfig) -> anyhow::Result<&ConvexConfig> {
+    match &config.learner {
+        LearnerConfig::Convex(parameters) => Ok(parameters),
+        other => bail!("`{}` learns from streams (`cognate learn`); `convex` is fitted", other.id()),
+    }
+}
+
+/// Tries the grid, or a path of lambdas, on folds.
+fn cross_validate(
+    args: &FitArgs,
+    config: &RunConfig,
+    examples: &Examples,
+    count: usize,
+    options: &FitOptions,
+    interrupt: &Interrupt,
+    quiet: bool,
+) -> anyhow::Result<Selection> {
+    let splits = folds(examples, count, config.stream.seed)?;
+    let mut tried: Vec<ConvexConfig> = candidates(config, &args.grid)?
+        .iter()
+        .map(|config| parameters(config).cloned())
+        .collect::<Result<_, _>>()?;
+    if !args.grid.iter().any(|grid| grid.starts_with("lambda=")) {
+        let mut with_path = Vec::new();
+        for parameters in &tried {
+            let path = Fitter::new(parameters, examples, options.memory)?.path(parameters, LAMBDAS)?;
+            with_path.extend(path.into_iter().map(|lambda| ConvexConfig { lambda, ..parameters.clone() }));
+        }
+        tried = with_path;
+    }
+    let bar =
+        if quiet { ProgressBar::hidden() } else { ProgressBar::new((tried.len() * splits.len()) as u64) };
+    let template = "cross-validation [{bar:30}] {pos}/{len} fits, {eta} left";
+    let bar = bar.with_style(
+        ProgressStyle::with_template(template).expect("a template of ours").progress_chars("=> "),
+    );
+    let done = || {
+        bar.inc(1);
+        !interrupt.asked()
+    };
+    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let found = select(&tried, examples, &splits, options, args.threads.unwrap_or(threads), &done)?;
+    bar.finish_and_clear();
+    if interrupt.asked() {
+        return Err(Interrupted.into());
+    }
+    Ok(found)
+}
+
+/// What came out.
+struct Done<'a> {
+    model: &'a Model,
+    examples: &'a Examples,
+    fitted: &'a Fitted,
+    selection: Option<&'a Selection>,
+    seconds: Duration,
+}
+
+/// How a task came out, on the examples that it was fitted to.
+struct Row {
+    task: TaskId,
+    examples: usize,
+    score: Score,
+}
+
+/// Most tasks that the summary for people lists.
+const LISTED: usize = 20;
+
+impl Done<'_> {
+    fn is_classification(&self) -> bool {
+        self.examples.kind() == Kind::Classification
+    }
+
+    fn score(&self, positions: &[usize]) -> Score {
+        let learner = self.model.learner().as_predict();
+        score(self.examples, positions, |at| {
+            let example = self.examples.example(at);
+            learner.margin(example.task, example.features)
+        })
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let mut of_task: Vec<Vec<usize>> = vec![Vec::new(); self.model.tasks().len()];
+        self.examples.examples().enumerate().for_each(|(at, example)| of_task[example.task.index()].push(at));
+        let row = |task: TaskId| Row {
+            task,
+            examples: of_task[task.index()].len(),
+            score: self.score(&of_task[task.index()]),
+        };
+        self.model.tasks().sorted().into_iter().map(row).collect()
+    }
+
+    fn all(&self) -> Score {
+        self.score(&(0..self.examples.len()).collect::<Vec<_>>())
+    }
+
+    fn warn(&self, stopped: bool) {
+        if stopped {
+            say("interrupted: what was reached so far is kept");
+        }
+        if self.examples.unlabelled() > 0 {
+            say(&format!(
+                "warning: {} lines without a label were left out",
+                count(self.examples.unlabelled())
+            ));
+        }
+        if self.examples.skipped() > 0 {
+            say(&format!("warning: skipped {} bad lines", self.examples.skipped()));
+        }
+        if self.fitted.status.stopped != Stopped::Converged {
+            say(&format!("warning: {}; a larger max-iterations or tolerance may help", self.fitted.status));
+        }
+    }
+
+    fn as_json(&self) -> Value {
+        let FitStatus { stopped, iterations, objective, gap } = self.fitted.status;
+        let tasks = self.rows().into_iter().map(|row| {
+            json!({
+                "task": self.model.tasks().name(row.task), "examples": row.examples,
+                "error": row.score.error, "explained": row.score.explained,
+            })
+        });
+        let all = self.all();
+        json!({
+            "examples": self.examples.len(),
+            "inputs": self.examples.inputs(),
+            "kind": self.examples.kind(),
+            "status": stopped,
+            "iterations": iterations,
+            "objective": objective,
+            "gap": gap,
+            "error": all.error,
+            "explained": all.explained,
+            "unlabelled": self.examples.unlabelled(),
+            "skipped": self.examples.skipped(),
+            "tasks": tasks.collect::<Vec<_>>(),
+            "cross_validation": self.selection.map(selection_json),
+            "learner": self.model.config().learner,
+            "config": self.model.config(),
+            "seconds": self.seconds.as_secs_f64(),
+            "peak_memory_bytes": peak_memory_bytes(),
+        })
+    }
+
+    fn as_text(&self) -> String {
+        let classes = self.is_classification();
+        let shown = |name: String, examples: usize, score: Score| {
+            let value = if classes { score.error } else { score.explained };
+            vec![name, count(examples as u64), percent(value, 2)]
+        };
+        let rows = self.rows();
+        let mut lines: Vec<Vec<String>> = rows
+            .iter()
+            .take(LISTED)
+            .map(|row| shown(shown_name(self.model.tasks().name(row.task)), row.examples, row.score))
+            .collect();
+        if rows.len() > LISTED {
+            lines.push(vec![format!("… {} more", count((rows.len() - LISTED) as u64))]);
+        }
+        lines.push(shown("all".to_owned(), self.examples.len(), self.all()));
+        let measure = if classes { "training error" } else { "variance explained in training" };
+        let mut text = String::new();
+        if let Some(selection) = self.selection {
+            text += &format!("{}\n\n", selection_text(selection, classes));
+        }
+        text += &table(&["task", "examples", measure], lines).trim_fmt();
+        let memory = peak_memory_bytes()
+            .map_or(String::new(), |peak| format!(", peak memory {}", output::bytes(peak)));
+        text += &format!(
+            "\n\n{}\n{} examples of {} inputs in {}{memory}",
+            self.fitted.status,
+            count(self.examples.len() as u64),
+            count(self.examples.inputs() as u64),
+            duration(self.seconds.as_secs_f64()),
+        );
+        text
+    }
+
+    fn write_report(&self, path: &Path) -> anyhow::Result<()> {
+        let sorted = self.model.tasks().sorted();
+        let relation = (2..=LARGEST_RELATION).contains(&sorted.len()).then(|| {
+            let table = RelationTable::of(self.model, &sorted);
+            table.heatmap("A").clustered(&table.clustering())
+        });
+        let classes = self.is_classification();
+        let page = fit_page(
+            &FitPage {
+                learner: self.model.config().learner.id().to_owned(),
+                status: self.fitted.status.to_string(),
+                measure: if classes { "training error" } else { "variance explained" },
+                tasks: self
+                    .rows()
+                    .into_iter()
+                    .map(|row| {
+                        let value = if classes { row.score.error } else { row.score.explained };
+                        (self.model.tasks().name(row.task).to_owned(), row.examples as u64, value)
+                    })
+                    .collect(),
+                total: if classes { self.all().error } else { self.all().explained },
+                examples: self.examples.len() as u64,
+                objectives: self.fitted.objectives.clone(),
+                paths: self.selection.map(|selection| paths(selection)).unwrap_or_default(),
+                chosen: self.selection.map(|selection| choice(&selection.candidates[selection.best].config)),
+                is_classification: classes,
+                relation,
+                config: json!(self.model.config()),
+                seconds: self.seconds.as_secs_f64(),
+            },
+            &command_line(),
+        );
+        std::fs::write(path, page).with_context(|| format!("--report {}", path.display()))?;
+        say(&format!("report: {}", path.display()));
+        Ok(())
+    }
+}
+
+/// A candidate's penalty, kernel and ridge in few words; lambda has a column of its own.
+fn choice(config: &ConvexConfig) -> String {
+    let short = |value: Value| match value {
+        Value::String(name) => name,
+        Value::Object(choice) => choice
+            .iter()
+            .map(|(name, fields)| {
+                let fields: Vec<String> = fields
+                    .as_object()
+                    .into_iter()
+                    .flatten()
+                    .map(|(field, value)| format!("{field} {value}"))
+                    .collect();
+                if fields.is_empty() { name.clone() } else { format!("{name} ({})", fields.join(", ")) }
+            })
+            .collect::<Vec<_>>()
+            .join(", "),
+        other => other.to_string(),
+    };
+    let mut text = short(json!(config.penalty));
+    let plain = ConvexConfig::default();
+    if config.kernel != plain.kernel {
+        text += &format!(", {}", short(json!(config.kernel)));
+    }
+    if config.ridge > 0.0 {
+        text += &format!(", ridge {}", config.ridge);
+    }
+    text
+}
+
+fn selection_json(selection: &Selection) -> Value {
+    let row = |candidate: &Candidate| {
+        json!({
+            "learner": { "convex": candidate.config },
+            "error": candidate.error, "deviation": candidate.deviation, "explained": candidate.explained,
+            "converged": candidate.converged,
+        })
+    };
+    json!({ "best": selection.best, "candidates": selection.candidates.iter().map(row).collect::<Vec<_>>() })
+}
+
+fn selection_text(selection: &Selection, classes: bool) -> String {
+    let row = |(at, candidate): (usize, &Candidate)| {
+        let mark = if at == selection.best { " <- chosen" } else { "" };
+        vec![
+            format!("{}{mark}", choice(&candidate.config)),
+            format!("{:.4e}", candidate.config.lambda),
+            percent(candidate.error, 2),
+            percent(candidate.deviation, 2),
+        ]
+    };
+    let measure = if classes { "error" } else { "unexplained" };
+    table(&["cross-validation", "lambda", measure, "+-"], selection.candidates.iter().enumerate().map(row))
+        .trim_fmt()
+}
+
+/// Error against lambda, a line a choice of the rest.
+fn paths(selection: &Selection) -> Vec<SelectedPath> {
+    let mut all: Vec<SelectedPath> = Vec::new();
+    for candidate in &selection.candidates {
+        let name = choice(&candidate.config);
+        let point = (candidate.config.lambda, candidate.error);
+        match all.iter_mut().find(|path| path.name == name) {
+            Some(path) => path.points.push(point),
+            None => all.push(SelectedPath { name, points: vec![point] }),
+        }
+    }
+    all.iter_mut().for_each(|path| path.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    all
+}

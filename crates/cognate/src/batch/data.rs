@@ -1,0 +1,319 @@
+//! Examples of a batch: every input once, with the outputs of the tasks there.
+//!
+//! Examples with equal features are one input with several outputs, so that tasks may share their inputs, with some
+//! outputs missing, or have inputs of their own. A task that has two examples with equal features has two inputs.
+
+use std::cmp::Ordering;
+
+use super::FitError;
+use super::loss::Loss;
+use crate::example::{Example, SparseView, TaskId};
+use crate::stream::{Batch, Stream};
+use crate::tasks::Tasks;
+
+/// Labelled examples, to be fitted at once.
+#[derive(Debug, Clone)]
+pub struct Examples {
+    tasks: Tasks,
+    batch: Batch,
+    /// The input of every example.
+    input_of: Vec<u32>,
+    /// The first example of every input.
+    inputs: Vec<u32>,
+    kind: Kind,
+    unlabelled: u64,
+    skipped: u64,
+}
+
+/// What labels are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// -1 and +1; 0 and 1 were read as these.
+    Classification,
+    /// Real numbers.
+    Regression,
+}
+
+/// Beyond this the square of a label, summed over a million, is none that can be compared.
+const LARGEST_LABEL: f64 = 1e100;
+
+impl Examples {
+    /// Reads a whole stream whose labels are as they were written; `tasks` are those known before it starts. Examples
+    /// without a label are counted and left out.
+    ///
+    /// # Errors
+    /// Those of the stream; when no example has a label, a declared task has none, or all labels are equal.
+    pub fn read(stream: &mut dyn Stream, tasks: &Tasks) -> Result<Self, FitError> {
+        let (mut tasks, mut batch, mut all) = (tasks.clone(), Batch::default(), Batch::default());
+        let (mut unlabelled, mut skipped) = (0, 0);
+        loop {
+            stream.fill(&mut batch)?;
+            skipped += batch.skipped();
+            if batch.is_empty() {
+                break;
+            }
+            for name in batch.new_tasks() {
+                // The stream has checked the limit.
+                let _ = tasks.meet(name);
+            }
+            for example in batch.examples() {
+                if example.label.is_nan() {
+                    unlabelled += 1;
+                } else {
+                    all.push(example);
+                }
+            }
+        }
+        Self::collect(tasks, all, unlabelled, skipped)
+    }
+
+    fn collect(tasks: Tasks, batch: Batch, unlabelled: u64, skipped: u64) -> Result<Self, FitError> {
+        if batch.is_empty() {
+            return Err(FitError::Empty);
+        }
+        for example in batch.examples() {
+            if !(example.label.abs() <= LARGEST_LABEL) {
+                return Err(FitError::Label {
+                    task: tasks.name(example.task).to_owned(),
+                    label: example.label,
+                });
+            }
+        }
+        let first = batch.example(0).label;
+        if batch.examples().all(|example| example.label == first) {
+            return Err(FitError::Constant { label: first });
+        }
+        let all_in = |classes: [f64; 2]| batch.examples().all(|example| classes.contains(&example.label));
+        let zero_one = all_in([0.0, 1.0]);
+        let kind = if zero_one || all_in([-1.0, 1.0]) { Kind::Classification } else { Kind::Regression };
+        let batch = if zero_one { with_labels(&batch, |label| 2.0 * label - 1.0) } else { batch };
+        let examples = Self::grouped(tasks, batch, kind, unlabelled, skipped);
+        examples.check_tasks()?;
+        Ok(examples)
+    }
+
+    /// Finds equal inputs.
+    fn grouped(tasks: Tasks, batch: Batch, kind: Kind, unlabelled: u64, skipped: u64) -> Self {
+        let mut order: Vec<u32> = (0..batch.len() as u32).collect();
+        let features = |at: u32| batch.example(at as usize).features;
+        order.sort_by(|one, other| compare(features(*one), features(*other)).then(one.cmp(other)));
+        // The first example of the input that each example is of.
+        let mut leader: Vec<u32> = (0..batch.len() as u32).collect();
+        for group in order.chunk_by(|one, other| compare(features(*one), features(*other)).is_eq()) {
+            // The k-th example of a task goes to the k-th input of the group.
+            let mut members: Vec<(u32, u32)> =
+                group.iter().map(|at| (batch.example(*at as usize).task.0, *at)).collect();
+            members.sort_unstable();
+            let mut leaders: Vec<u32> = Vec::new();
+            for of_task in members.chunk_by(|one, other| one.0 == other.0) {
+                for (turn, (_, at)) in of_task.iter().enumerate() {
+                    match leaders.get_mut(turn) {
+                        None => leaders.push(*at),
+                        Some(found) => *found = (*found).min(*at),
+                    }
+                }
+            }
+            for of_task in members.chunk_by(|one, other| one.0 == other.0) {
+                for (turn, (_, at)) in of_task.iter().enumerate() {
+                    leader[*at as usize] = leaders[turn];
+                }
+            }
+        }
+        let mut inputs: Vec<u32> = leader.clone();
+        inputs.sort_unstable();
+        inputs.dedup();
+        let number = |leader: &u32| inputs.binary_search(leader).expect("every leader is an input") as u32;
+        let input_of = leader.iter().map(number).collect();
+        Self { tasks, batch, input_of, inputs, kind, unlabelled, skipped }
+    }
+
+    fn check_tasks(&self) -> Result<(), FitError> {
+        let mut seen = vec![false; self.tasks.len()];
+        self.batch.examples().for_each(|example| seen[example.task.index()] = true);
+        match seen.iter().position(|seen| !seen) {
+            None => Ok(()),
+            Some(task) => Err(FitError::EmptyTask { task: self.tasks.name(TaskId(task as u32)).to_owned() }),
+        }
+    }
+
+    /// What a loss needs of the labels.
+    pub(crate) fn check_loss(&self, loss: Loss, intercept: bool) -> Result<(), FitError> {
+        if loss == Loss::Squares {
+            return Ok(());
+        }
+        if self.kind == Kind::Regression {
+            let labels = self.batch.examples().map(|example| example.label);
+            let mut others = labels.filter(|label| ![-1.0, 1.0].contains(label));
+            let label = others.next().unwrap_or(0.0);
+            return Err(FitError::NotClasses { label, loss: loss.name() });
+        }
+        if loss != Loss::Logistic || !intercept {
+            return Ok(());
+        }
+        let mut sums = vec![(0.0, 0.0_f64); self.tasks.len()];
+        for example in self.batch.examples() {
+            let sum = &mut sums[example.task.index()];
+            *sum = (sum.0 + example.label, sum.1 + 1.0);
+        }
+        match sums.iter().position(|(sum, count)| sum.abs() == *count) {
+            None => Ok(()),
+            Some(task) => Err(FitError::ConstantTask {
+                task: self.tasks.name(TaskId(task as u32)).to_owned(),
+                label: sums[task].0.signum(),
+            }),
+        }
+    }
+
+    /// Some of the examples, by position; tasks keep their numbers, and may be left without examples.
+    #[must_use]
+    pub fn subset(&self, positions: &[usize]) -> Self {
+        let mut batch = Batch::default();
+        positions.iter().for_each(|at| batch.push(self.batch.example(*at)));
+        Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0)
+    }
+
+    /// The tasks, met in the order of the stream.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// Number of examples.
+    pub fn len(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Whether there are none; never so for examples that were read.
+    pub fn is_empty(&self) -> bool {
+        self.batch.is_empty()
+    }
+
+    /// One example.
+    pub fn example(&self, at: usize) -> Example<'_> {
+        self.batch.example(at)
+    }
+
+    /// All examples in order.
+    pub fn examples(&self) -> impl ExactSizeIterator<Item = Example<'_>> {
+        self.batch.examples()
+    }
+
+    /// What the labels are.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Lines without a label, which were left out.
+    pub fn unlabelled(&self) -> u64 {
+        self.unlabelled
+    }
+
+    /// Bad lines skipped.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Number of different inputs.
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Features of an input.
+    pub(crate) fn input(&self, input: usize) -> SparseView<'_> {
+        self.batch.example(self.inputs[input] as usize).features
+    }
+
+    /// The input of an example.
+    pub(crate) fn input_of(&self, at: usize) -> u32 {
+        self.input_of[at]
+    }
+
+    /// Which example an input first came with.
+    pub(crate) fn first_example(&self, input: usize) -> u32 {
+        self.inputs[input]
+    }
+
+    /// The different features, in order.
+    pub(crate) fn features(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = self.batch.indices.clone();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+fn with_labels(batch: &Batch, label: impl Fn(f64) -> f64) -> Batch {
+    let mut out = Batch::default();
+    for example in batch.examples() {
+        out.push(Example { label: label(example.label), ..example });
+    }
+    out
+}
+
+/// By features, then by the bits of their values.
+fn compare(one: SparseView<'_>, other: SparseView<'_>) -> Ordering {
+    let bits = |view: SparseView<'_>| view.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    one.indices().cmp(other.indices()).then_with(|| {
+        let pairs = one.values().iter().zip(other.values());
+        pairs.map(|(a, b)| a.to_bits().cmp(&b.to_bits())).find(|order| order.is_ne()).unwrap_or_else(|| {
+            debug_assert_eq!(bits(one), bits(other));
+            Ordering::Equal
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Memory;
+
+    fn memory(lines: &[(&str, f64, &[f64])]) -> Memory {
+        let mut memory = Memory::new();
+        for (task, label, values) in lines {
+            let indices: Vec<u32> = (0..values.len() as u32).collect();
+            let features = SparseView::try_new(&indices, values).unwrap();
+            memory.push(task, Example { task: TaskId(0), features, label: *label });
+        }
+        memory
+    }
+
+    #[test]
+    fn equal_inputs_are_one_unless_a_task_has_two() {
+        let lines = [
+            ("a", 1.0, &[1.0, 2.0][..]),
+            ("b", 0.0, &[3.0]),
+            ("b", 0.0, &[1.0, 2.0]),
+            ("a", 0.0, &[1.0, 2.0]),
+            ("b", 1.0, &[1.0, 2.0]),
+        ];
+        let examples = Examples::read(&mut memory(&lines), &Tasks::open()).unwrap();
+        assert_eq!(examples.kind(), Kind::Classification);
+        assert_eq!(examples.input_of, [0, 1, 0, 2, 2]);
+        assert_eq!(
+            examples.examples().map(|example| example.label).collect::<Vec<_>>(),
+            [1.0, -1.0, -1.0, -1.0, 1.0]
+        );
+        assert_eq!((examples.inputs(), examples.input(2).len()), (3, 2));
+        assert_eq!(examples.subset(&[1, 4]).inputs(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_fitted_is_refused() {
+        let message = |lines: &[(&str, f64, &[f64])]| {
+            Examples::read(&mut memory(lines), &Tasks::open()).unwrap_err().to_string()
+        };
+        assert_eq!(message(&[]), "there are no labelled examples to fit");
+        assert_eq!(message(&[("a", f64::NAN, &[1.0])]), "there are no labelled examples to fit");
+        assert_eq!(
+            message(&[("a", 3.5, &[1.0]), ("b", 3.5, &[2.0])]),
+            "every label is 3.5; there is nothing to learn"
+        );
+        assert!(message(&[("a", 1e200, &[1.0])]).contains("labels must be finite"));
+        let examples = Examples::read(
+            &mut memory(&[("a", 1.0, &[1.0]), ("b", -1.0, &[1.0]), ("a", -1.0, &[2.0])]),
+            &Tasks::open(),
+        );
+        let refused = examples.unwrap().check_loss(Loss::Logistic, true).unwrap_err().to_string();
+        assert!(refused.starts_with("task \"b\" has only the label -1"), "{refused}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Why examples cannot be fitted.
+
+use crate::error::ConfigError;
+use crate::stream::StreamError;
+
+/// Why a batch could not be fitted. Not reaching the minimum is no error; see [`super::FitStatus`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// The stream could not be read.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// Parameters are out of range, or do not fit the examples.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// There is nothing to fit.
+    #[error("there are no labelled examples to fit")]
+    Empty,
+    /// A declared task has no labelled example.
+    #[error("task {task:?} has no labelled examples; leave it out of the declared tasks, or give it some")]
+    EmptyTask {
+        /// The task.
+        task: String,
+    },
+    /// A label is beyond what can be squared and summed.
+    #[error("task {task:?} has the label {label:e}; labels must be finite and at most 1e100")]
+    Label {
+        /// The task.
+        task: String,
+        /// The label.
+        label: f64,
+    },
+    /// All labels are the same.
+    #[error("every label is {label}; there is nothing to learn")]
+    Constant {
+        /// The label.
+        label: f64,
+    },
+    /// A task of one label has no finite intercept under the logistic loss.
+    #[error(
+        "task {task:?} has only the label {label:+}: with `loss = \"logistic\"` its intercept would grow without end; \
+         set `intercept = false`, use another loss, or leave the task out"
+    )]
+    ConstantTask {
+        /// The task.
+        task: String,
+        /// The label.
+        label: f64,
+    },
+    /// A loss for two classes met another label.
+    #[error(
+        "label {label}: `loss = \"{loss}\"` needs two classes, -1 and +1 or 0 and 1; real labels need \"squares\""
+    )]
+    NotClasses {
+        /// The label.
+        label: f64,
+        /// The loss.
+        loss: &'static str,
+    },
+    /// Matrices would take more memory than there is.
+    #[error(
+        "{what} needs {:.1} GB of memory, {:.1} GB are there; use fewer examples{}", *bytes as f64 / 1e9,
+        *limit as f64 / 1e9, if *linear { " or features" } else { ", or the linear kernel on few features" }
+    )]
+    TooLarge {
+        /// What is too large.
+        what: String,
+        /// Bytes that it needs.
+        bytes: u64,
+        /// Bytes that there are.
+        limit: u64,
+        /// Whether the kernel is linear.
+        linear: bool,
+    },
+    /// A kernel value or a sum left the range of numbers.
+    #[error(
+        "{what} is not finite; scale the examples (--normalize l2) or choose smaller parameters of the kernel"
+    )]
+    NotFinite {
+        /// What overflowed.
+        what: &'static str,
+    },
+    /// A task cannot be cut into so many folds.
+    #[error(
+        "task {task:?} has {examples} examples, fewer than {folds} folds; use fewer folds, or leave the task out"
+    )]
+    Folds {
+        /// The task.
+        task: String,
+        /// Its examples.
+        examples: usize,
+        /// The folds asked for.
+        folds: usize,
+    },
+    /// Fewer than two folds.
+    #[error("{folds} folds: at least 2 are needed")]
+    FewFolds {
+        /// The folds asked for.
+        folds: usize,
+    },
+}

@@ -1,0 +1,117 @@
+//! Losses of a prediction f for a label y, with what solvers and certificates need of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a prediction costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// (y - f)^2, for real labels or for classes
+    #[default]
+    Squares,
+    /// log(1 + exp(-y f)), for classes
+    Logistic,
+    /// max(0, 1 - y f), for classes
+    Hinge,
+}
+
+impl Loss {
+    /// Its name as users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Squares => "squares",
+            Self::Logistic => "logistic",
+            Self::Hinge => "hinge",
+        }
+    }
+
+    /// The loss; the hinge is rounded off from above, as (u + sqrt(u^2 + mu^2))/2 of u = 1 - y f, itself at mu = 0.
+    pub(crate) fn value(self, y: f64, f: f64, mu: f64) -> f64 {
+        match self {
+            Self::Squares => (y - f) * (y - f),
+            Self::Logistic => {
+                let m = y * f;
+                if m > 0.0 { (-m).exp().ln_1p() } else { m.exp().ln_1p() - m }
+            }
+            Self::Hinge => {
+                let short = 1.0 - y * f;
+                if mu == 0.0 { short.max(0.0) } else { 0.5 * (short + short.hypot(mu)) }
+            }
+        }
+    }
+
+    /// Its derivative in f.
+    pub(crate) fn slope(self, y: f64, f: f64, mu: f64) -> f64 {
+        match self {
+            Self::Squares => 2.0 * (f - y),
+            Self::Logistic => -y / (1.0 + (y * f).exp()),
+            Self::Hinge => {
+                let short = 1.0 - y * f;
+                -0.5 * y * (1.0 + short / short.hypot(mu))
+            }
+        }
+    }
+
+    /// The curvature of the parabola that stands for it: its second derivative, at least a little where Newton's step
+    /// divides by it; for the hinge that of a parabola that lies above it, since |u| <= u^2/(2c) + c/2.
+    pub(crate) fn curvature(self, y: f64, f: f64, mu: f64) -> f64 {
+        match self {
+            Self::Squares => 2.0,
+            Self::Logistic => {
+                let p = 1.0 / (1.0 + (y * f).exp());
+                (p * (1.0 - p)).max(1e-10)
+            }
+            Self::Hinge => {
+                let short = 1.0 - y * f;
+                0.5 / short.hypot(mu)
+            }
+        }
+    }
+
+    /// The largest second derivative.
+    pub(crate) fn largest_curvature(self, mu: f64) -> f64 {
+        match self {
+            Self::Squares => 2.0,
+            Self::Logistic => 0.25,
+            Self::Hinge => 0.5 / mu,
+        }
+    }
+
+    /// -loss*(-theta): what an example contributes to the dual objective.
+    pub(crate) fn dual(self, y: f64, theta: f64) -> f64 {
+        let entropy = |p: f64| if p > 0.0 { -p * p.ln() } else { 0.0 };
+        let share = (y * theta).clamp(0.0, 1.0);
+        match self {
+            Self::Squares => theta * y - 0.25 * theta * theta,
+            Self::Logistic => entropy(share) + entropy(1.0 - share),
+            Self::Hinge => share,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slopes_are_derivatives_and_duals_are_below() {
+        for loss in [Loss::Squares, Loss::Logistic, Loss::Hinge] {
+            for y in [-1.0, 1.0] {
+                for at in -40..40 {
+                    let f = 0.1 * f64::from(at) + 0.013;
+                    let (mu, step) = (0.5, 1e-6);
+                    let value = |f: f64| loss.value(y, f, mu);
+                    let slope = (value(f + step) - value(f - step)) / (2.0 * step);
+                    assert!((slope - loss.slope(y, f, mu)).abs() < 1e-5, "{loss:?} {y} {f}");
+                    assert!(value(f) >= loss.value(y, f, 0.0) - 1e-12);
+                    // Fenchel: loss(f) + loss*(-theta) >= -theta f, with equality at theta = -slope.
+                    let theta = -loss.slope(y, f, mu);
+                    let gap = loss.value(y, f, 0.0) - loss.dual(y, theta) + theta * f;
+                    let most = if loss == Loss::Hinge { 0.5 * mu } else { 0.0 };
+                    assert!(gap > -1e-12 && gap < most + 1e-12, "{loss:?} {y} {f}: {gap}");
+                }
+            }
+        }
+    }
+}
