@@ -226,6 +226,9 @@ pub(crate) struct PredictArgs {
     /// The model
     #[arg(long, value_name = "M")]
     pub(crate) model: PathBuf,
+    /// Add the probability of the label +1, for learners whose margins say it
+    #[arg(long)]
+    pub(crate) probability: bool,
     /// JSON lines instead of CSV
     #[arg(long)]
     pub(crate) json: bool,

@@ -139,6 +139,12 @@ pub trait Inspect {
         None
     }
 
+    /// The probability of the label +1 for a margin of this learner; none where margins say nothing about it.
+    fn probability(&self, margin: f64) -> Option<f64> {
+        let _ = margin;
+        None
+    }
+
     /// What a person should know about how the learning went; mostly nothing.
     fn remarks(&self) -> Vec<String> {
         Vec::new()

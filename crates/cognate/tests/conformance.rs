@@ -34,6 +34,15 @@ macro_rules! conformance {
 conformance! {
     // Every learner with its defaults, under its id; then with every choice that makes it another machine inside.
     [
+        adaptive = r#""adaptive""#,
+        adaptive_independent = r#"{"adaptive": {"interaction": "independent"}}"#,
+        adaptive_pooled = r#"{"adaptive": {"interaction": "pooled", "intercept": false, "rate": 3}}"#,
+        adaptive_pairwise = r#"{"adaptive": {"interaction": "pairwise"}}"#,
+        adaptive_coupled = r#"{"adaptive": {"interaction": {"coupled": {"b": 4}}, "loss": "hinge"}}"#,
+        adaptive_uncoupled = r#"{"adaptive": {"interaction": {"coupled": {"b": 0}}}}"#,
+        adaptive_hinge = r#"{"adaptive": {"loss": "hinge", "intercept": false}}"#,
+        adaptive_forgetful = r#"{"adaptive": {"forget": 0.5}}"#,
+        adaptive_forgetful_alone = r#"{"adaptive": {"forget": 0.5, "interaction": "independent"}}"#,
         perceptron = r#""perceptron""#,
         perceptron_independent = r#"{"perceptron": {"interaction": "independent"}}"#,
         perceptron_pooled = r#"{"perceptron": {"interaction": "pooled"}}"#,

@@ -2,6 +2,7 @@
 //!
 //! streams (generated or taken over) -> contest (everyone in turns) -> limits -> table -> page
 
+mod accuracy;
 mod contest;
 mod convert;
 mod files;
@@ -50,6 +51,12 @@ pub(crate) struct Options {
     /// Also try Vowpal Wabbit with every size of its weight table
     #[arg(long)]
     sweep: bool,
+    /// Only compare errors: every data set and the streams, beside Vowpal Wabbit on the same examples in the same order
+    #[arg(long)]
+    accuracy: bool,
+    /// With --accuracy: only sets and streams whose name contains this
+    #[arg(long, value_name = "TEXT", default_value = "", requires = "accuracy")]
+    only: String,
     /// Also count instructions with valgrind
     #[arg(long)]
     instructions: bool,
@@ -68,16 +75,23 @@ fn scale(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Measures; `false` if `--check` found a limit broken.
 /// The file of the stream of groups that oppose each other, generated if it is not there.
 pub(crate) fn cluster_stream() -> Result<PathBuf> {
     let preset = presets::named("cluster").map_err(anyhow::Error::msg)?;
     files::generated(&Folders::open()?, preset, preset.rows)
 }
 
+/// Measures; `false` if `--check` found a limit broken.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let folders = Folders::open()?;
     let peers = Peers::ready(&folders);
+    if options.accuracy {
+        let (text, kept) = accuracy::measure(&folders, &peers, &options.only)?;
+        if options.write {
+            page::publish(&folders.root.join("docs/accuracy.md"), "accuracy", &text)?;
+        }
+        return Ok(kept || !options.check);
+    }
     let cognate = match &options.cognate {
         Some(program) => program.clone(),
         None if options.runs > 0 || options.instructions => build(&folders)?,

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
+use anyhow::bail;
 use cognate::batch::Kind;
 use cognate::example::predicted_label;
 use cognate::stream::pipeline::for_each_batch;
@@ -18,6 +19,13 @@ use crate::output::{say, stdout};
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let model = load_model(&args.model)?;
     let regression = model.kind() == Some(Kind::Regression);
+    let learner = model.learner();
+    if args.probability && learner.as_inspect().probability(0.0).is_none() {
+        bail!(
+            "--probability: margins of this {} are no probabilities; those of `adaptive` are",
+            learner.about().id
+        );
+    }
     let options = ReaderOptions {
         preprocess: model.config().preprocess,
         labels: if regression { Labels::Real } else { Labels::Optional },
@@ -29,7 +37,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let mut reader = Reader::new(inputs(&args.data)?, tasks.clone(), options);
     let mut out = stdout();
     if !args.json {
-        out.write_all(b"task,label,margin\n")?;
+        let last = if args.probability { ",probability" } else { "" };
+        writeln!(out, "task,label,margin{last}")?;
     }
     let (mut failed, mut skipped) = (None, 0);
     for_each_batch(&mut reader, 1, args.threads, |batch| {
@@ -38,7 +47,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
             // The reader has checked the limit.
             let _ = tasks.meet(name);
         }
-        match write_batch(&mut out, batch, &model, &tasks, args.json) {
+        match write_batch(&mut out, batch, &model, &tasks, args) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);
@@ -61,25 +70,33 @@ fn write_batch(
     batch: &Batch,
     model: &Model,
     tasks: &Tasks,
-    json: bool,
+    args: &PredictArgs,
 ) -> std::io::Result<()> {
     // Every task that the model has not met is the next one it would meet.
     let next = model.learner().as_inspect().tasks() as u32;
     let regression = model.kind() == Some(Kind::Regression);
-    let learner = model.learner().as_predict();
+    let (learner, inspect) = (model.learner().as_predict(), model.learner().as_inspect());
     for example in batch.examples() {
         let known = example.task.index() < model.tasks().len();
         let margin = learner.margin(if known { example.task } else { TaskId(next) }, example.features);
         let name = tasks.name(example.task);
         // What a model of real labels predicts is the margin itself.
         let label = if regression { margin } else { predicted_label(margin) };
-        if json {
+        let probability = if args.probability { inspect.probability(margin) } else { None };
+        if args.json {
             let label = if regression { json!(label) } else { json!(label as i64) };
-            let line = json!({ "task": name, "label": label, "margin": margin });
+            let mut line = json!({ "task": name, "label": label, "margin": margin });
+            if let Some(probability) = probability {
+                line["probability"] = probability.into();
+            }
             writeln!(out, "{line}")?;
         } else {
             write_csv_field(out, name)?;
-            writeln!(out, ",{label},{margin:?}")?;
+            write!(out, ",{label},{margin:?}")?;
+            match probability {
+                Some(probability) => writeln!(out, ",{probability:?}")?,
+                None => writeln!(out)?,
+            }
         }
     }
     // Somebody may be waiting for these answers before asking for more.

@@ -40,6 +40,26 @@ fn a_line_an_example_as_csv_and_as_json() {
 }
 
 #[test]
+fn probabilities_come_from_learners_that_have_them() {
+    let folder = folder();
+    folder.output("learn a.svm --quiet --learner adaptive --model adaptive.cog");
+    folder.output("learn a.svm --quiet --learner perceptron --model perceptron.cog");
+    let csv = folder.output("predict a.svm --model adaptive.cog --probability");
+    let json = folder.output("predict a.svm --model adaptive.cog --probability --json");
+    assert_eq!(csv.lines().next(), Some("task,label,margin,probability"));
+    for (row, line) in csv.lines().skip(1).zip(json.lines()) {
+        let value: Value = serde_json::from_str(line).unwrap();
+        let parts: Vec<&str> = row.split(',').collect();
+        let [margin, probability] = [2, 3].map(|at| parts[at].parse::<f64>().unwrap());
+        assert_eq!(value["probability"].as_f64().unwrap().to_bits(), probability.to_bits());
+        assert!((probability - 1.0 / (1.0 + (-margin).exp())).abs() < 1e-12);
+    }
+    let refused = folder.run("predict a.svm --model perceptron.cog --probability");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("margins of this perceptron are no probabilities"), "{}", refused.stderr);
+}
+
+#[test]
 fn labels_are_not_needed_and_change_nothing() {
     let folder = folder();
     let labelled = folder.output("predict a.svm --model m.cog");

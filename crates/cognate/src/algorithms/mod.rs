@@ -1,5 +1,6 @@
 //! The registry: every learner once. Program, docs, schema, conformance tests and benches follow from it.
 
+mod adaptive;
 mod budget_forgetron;
 mod budget_projectron;
 mod budget_random;
@@ -20,6 +21,7 @@ mod shared_loss_perceptron;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use adaptive::{Adaptive, AdaptiveConfig, Loss};
 pub use budget_forgetron::{BudgetForgetron, BudgetForgetronConfig};
 pub use budget_projectron::{BudgetProjectron, BudgetProjectronConfig};
 pub use budget_random::{BudgetRandom, BudgetRandomConfig};
@@ -293,6 +295,7 @@ macro_rules! registry {
 
 registry! {
     streams {
+        Adaptive(AdaptiveConfig, Adaptive) = "adaptive",
         Perceptron(PerceptronConfig, Perceptron) = "perceptron",
         KernelPerceptron(KernelPerceptronConfig, KernelPerceptron) = "kernel-perceptron",
         PNormPerceptron(PNormPerceptronConfig, PNormPerceptron) = "p-norm-perceptron",

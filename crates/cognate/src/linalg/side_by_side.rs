@@ -139,9 +139,20 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         task: TaskId,
         x: SparseView<'_>,
         found: &mut Found,
-        mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
+        change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
     ) {
         self.make_rows(task, x, found);
+        self.for_each_mut(x, found, change);
+    }
+
+    /// The same where no row is missing.
+    #[inline]
+    pub(crate) fn for_each_mut(
+        &mut self,
+        x: SparseView<'_>,
+        found: &Found,
+        mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
+    ) {
         for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
             change(&mut self.shared[*slot as usize], &mut self.rows[*row as usize], *value);
         }
@@ -217,6 +228,12 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             self.find_rows(example.task, found);
             learn(self, example, found);
         }
+    }
+
+    /// Changes everything that is held.
+    pub(crate) fn change_all(&mut self, shared: impl FnMut(&mut [f64; S]), own: impl FnMut(&mut [f64; O])) {
+        self.change_shared(shared);
+        self.rows[1..].iter_mut().for_each(own);
     }
 
     /// Changes what all tasks share, of every feature.

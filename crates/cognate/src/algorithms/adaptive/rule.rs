@@ -1,0 +1,240 @@
+//! What one learner does with one example: how far it steps, coordinate by coordinate.
+//!
+//! A weight has a prior variance p / (m s^2): s is the largest |x| that its feature has had, m the mean over the examples
+//! of sum (x / s)^2, so that a margin has the prior variance p whatever features are measured in and however many there
+//! are. Its precision grows by h x^2 with every example: rate v = 1 / (m s^2 / p + sum h x^2), h = q (1 - q) for the
+//! probability q that was predicted (logistic loss), or 1 (hinge).
+//!
+//! A step w += v y x t is implicit: t = -l'(y (w + v y x t)'x), the slope of the loss where the step ends. It never
+//! overshoots, however large V = sum v x^2 is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::example::hinge;
+
+/// What is made small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// ln(1 + exp(-y margin)): margins are log-odds, and probabilities follow from them
+    #[default]
+    Logistic,
+    /// max(0, 1 - y margin)
+    Hinge,
+}
+
+/// Newton's steps towards an implicit one, at most; three are usual.
+const ROUNDS: usize = 60;
+/// The last one is shorter than this.
+const NEAR: f64 = 1e-6;
+
+/// 1 / (1 + exp(x)): the probability of the other label for a margin x = y w'x.
+#[inline]
+pub(super) fn other(agreed: f64) -> f64 {
+    1.0 / (1.0 + agreed.exp())
+}
+
+/// q (1 - q) for a margin.
+#[inline]
+pub(super) fn curvature(margin: f64) -> f64 {
+    let q = other(margin);
+    q * (1.0 - q)
+}
+
+impl Loss {
+    /// The margin y w'x beyond which an example has nothing to teach, in a mixture or for a member on its own.
+    ///
+    /// In a mixture a departure from the logistic loss, whose slope there is 0.18: to leave out what is well learnt saves
+    /// work and errs less. Margins become too small by it, which the mixture puts right and a member alone could not.
+    pub(super) fn sure(self, mixture: bool) -> f64 {
+        match self {
+            Self::Logistic if mixture => 1.5,
+            Self::Logistic => f64::INFINITY,
+            Self::Hinge => 1.0,
+        }
+    }
+
+    /// h, the curvature of the loss at a margin.
+    #[inline]
+    pub(super) fn curvature(self, margin: f64) -> f64 {
+        match self {
+            Self::Logistic => curvature(margin),
+            Self::Hinge => 1.0,
+        }
+    }
+
+    /// t of an implicit step, where y w'x is `agreed` and V is `variance`.
+    #[inline]
+    pub(super) fn step(self, agreed: f64, variance: f64) -> f64 {
+        match self {
+            Self::Logistic => implicit_logistic(agreed, variance),
+            // As PA-I, in the metric of the rates.
+            Self::Hinge if variance > 0.0 => (hinge(1.0, agreed) / variance).min(1.0),
+            Self::Hinge => 0.0,
+        }
+    }
+}
+
+/// t = 1 / (1 + exp(u)) where u = agreed + V t, by Newton's method kept within brackets.
+pub(super) fn implicit_logistic(agreed: f64, variance: f64) -> f64 {
+    let first = other(agreed);
+    let (mut low, mut high) = (agreed, agreed + variance * first);
+    let mut u = agreed + variance * first / (1.0 + variance * first * (1.0 - first));
+    let mut t = first;
+    for _ in 0..ROUNDS {
+        if !(u > low && u < high) {
+            u = f64::midpoint(low, high);
+        }
+        t = other(u);
+        let (beyond, slope) = (u - agreed - variance * t, t * (1.0 - t));
+        let change = beyond / (1.0 + variance * slope);
+        if change.abs() <= NEAR {
+            // What is left is of the order of the square.
+            return t + change * slope;
+        }
+        if beyond > 0.0 {
+            high = u;
+        } else {
+            low = u;
+        }
+        u -= change;
+    }
+    t
+}
+
+/// What is known about the features' sizes: sum over the examples of sum (x / s)^2, and how many there were.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sizes {
+    sum: f64,
+    examples: u64,
+}
+
+impl Sizes {
+    pub(super) fn count(&mut self, normalised: f64) {
+        self.sum += normalised;
+        self.examples += 1;
+    }
+
+    /// m.
+    pub(super) fn mean(&self) -> f64 {
+        self.sum / self.examples as f64
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        self.sum.is_finite() && self.sum >= 0.0
+    }
+}
+
+/// Takes the largest |x| of a feature over into s; the factor by which weights shrink, so that w s stays as it was.
+///
+/// As in normalized online learning: a feature that is suddenly a thousand times larger must not predict so.
+#[inline]
+pub(super) fn grow(s: &mut f64, value: f64) -> f64 {
+    let size = value.abs();
+    if size <= *s {
+        return 1.0;
+    }
+    let factor = *s / size;
+    *s = size;
+    factor
+}
+
+/// (x / s)^2, 0 where the feature has only been 0.
+#[inline]
+pub(super) fn normalised(value: f64, s: f64) -> f64 {
+    let ratio = if s > 0.0 { value / s } else { 0.0 };
+    ratio * ratio
+}
+
+/// Below this a square is no number to divide by.
+const TINY: f64 = 1e-300;
+
+/// m s^2.
+#[inline]
+pub(super) fn unit(mean: f64, s: f64) -> f64 {
+    (mean * s * s).max(TINY)
+}
+
+/// What a value adds to a precision; the largest of squares stop short of infinity.
+#[inline]
+pub(super) fn gain(curvature: f64, value: f64) -> f64 {
+    (curvature * value * value).min(1e290)
+}
+
+/// Precisions that fade: what was seen `half_life` examples ago counts half.
+///
+/// Instead of shrinking all that is old, what is new counts more and more, and is seen through a factor that shrinks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Clock {
+    /// Examples since the factor was 1.
+    age: u64,
+}
+
+/// Half-lives after which everything is written down anew, far from where numbers end.
+const LONGEST: f64 = 200.0;
+
+impl Clock {
+    /// The factor through which precisions are seen.
+    #[inline]
+    pub(super) fn factor(self, half_life: Option<f64>) -> f64 {
+        half_life.map_or(1.0, |half_life| (-(self.age as f64) / half_life).exp2())
+    }
+
+    /// An example has gone by. When it is time to, the factor to write all precisions down with; it is 1 from then on.
+    #[inline]
+    pub(super) fn tick(&mut self, half_life: Option<f64>) -> Option<f64> {
+        let half_life = half_life?;
+        self.age += 1;
+        if (self.age as f64) < LONGEST * half_life {
+            return None;
+        }
+        let factor = self.factor(Some(half_life));
+        self.age = 0;
+        Some(factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_implicit_step_ends_where_its_slope_is() {
+        for agreed in [-300.0, -5.0, -0.1, 0.0, 0.7, 4.0, 30.0] {
+            for variance in [0.0, 1e-3, 1.0, 50.0, 1e4, 1e9] {
+                let step = Loss::Logistic.step(agreed, variance);
+                let there = other(agreed + variance * step);
+                assert!(
+                    (step - there).abs() <= 1e-10 * (1.0 + variance),
+                    "{agreed} {variance}: {step} and {there}"
+                );
+            }
+        }
+        assert_eq!(Loss::Hinge.step(0.5, 0.25), 1.0);
+        assert_eq!(Loss::Hinge.step(0.5, 5.0), 0.1);
+        assert_eq!(Loss::Hinge.step(1.5, 5.0), 0.0);
+    }
+
+    #[test]
+    fn scales_grow_and_weights_shrink() {
+        let mut s = 0.0;
+        assert_eq!(grow(&mut s, -2.0), 0.0);
+        assert_eq!((grow(&mut s, 1.0), s), (1.0, 2.0));
+        assert_eq!((grow(&mut s, 8.0), s), (0.25, 8.0));
+        assert_eq!((normalised(4.0, s), normalised(0.0, 0.0)), (0.25, 0.0));
+    }
+
+    #[test]
+    fn half_lives_halve_and_begin_anew() {
+        let (mut clock, half_life) = (Clock::default(), Some(10.0));
+        for _ in 0..10 {
+            assert_eq!(clock.tick(half_life), None);
+        }
+        assert!((clock.factor(half_life) - 0.5).abs() < 1e-12);
+        let written = (0..1990).find_map(|_| clock.tick(half_life)).unwrap();
+        assert!((written * 200.0_f64.exp2() - 1.0).abs() < 1e-9);
+        assert_eq!((clock.factor(half_life), clock.factor(None)), (1.0, 1.0));
+        assert_eq!(clock.tick(None), None);
+    }
+}

@@ -1,0 +1,325 @@
+//! Tasks that share: `coupled`, with a given b or one that the data decide on.
+//!
+//! State: three members side by side, which see the same examples and keep weights of their own: one vector a task
+//! (`alone`), one for all (`pooled`), and one of both whose sum predicts (`coupled`). They share what is known about
+//! features: s of each, and a precision a feature for all tasks and one a task. With a given b there is only the third.
+//!
+//! Predict: a'z of the four parts (own of `alone`, own of `coupled`, `pooled`, shared of `coupled`), a from `mixer`. With
+//! a given b: the sum of the parts of `coupled`.
+//! Update: every member takes the implicit step of `rule` by its own margin; precisions grow by the curvature at the
+//! margin that was predicted, so that one number serves all members.
+
+use serde::{Deserialize, Serialize};
+
+use super::mixer::{Each, Mixer, MixerState, PARTS, weighted};
+use super::rule::{Clock, Sizes, gain, grow, normalised, unit};
+use super::{Prior, Settings};
+use crate::block::Block;
+use crate::error::StateError;
+use crate::example::{Example, SparseView, TaskId};
+use crate::interaction::{Scales, Uniform};
+use crate::learner::Outcome;
+use crate::linalg::side_by_side::{Found, SideBySideState};
+use crate::linalg::{AHEAD, SideBySide, check_finite};
+use crate::stream::Batch;
+
+/// Share of the coupled member's prior variance that all tasks have in common, where b is not given: as b = K.
+const COMMON: f64 = 0.5;
+
+/// `alone`, own of `coupled`, precision.
+type OwnRow = [f64; 3];
+/// Shared are `pooled`, that of `coupled`, precision and s.
+type Table = SideBySide<4, 3>;
+
+#[derive(Debug, Clone)]
+pub(super) struct Together {
+    weights: Table,
+    mind: Mind,
+    /// Scratch, not state.
+    found: [Found; AHEAD],
+}
+
+/// All but the weights.
+#[derive(Debug, Clone)]
+struct Mind {
+    settings: Settings,
+    /// R, where it is given.
+    given: Option<Uniform>,
+    mixer: Mixer,
+    sizes: Sizes,
+    clock: Clock,
+    /// Weights of the feature that is always 1.
+    shared_intercept: OwnRow,
+    own_intercepts: Vec<OwnRow>,
+    /// Rates times values of an example's features; scratch, not state.
+    rates: Vec<Each>,
+}
+
+/// Margins of the parts from what is held for each feature.
+#[inline]
+fn add_parts(parts: &mut Each, shared: &[f64], own: &OwnRow, value: f64) {
+    parts[0] += own[0] * value;
+    parts[1] += own[1] * value;
+    parts[2] += shared[0] * value;
+    parts[3] += shared[1] * value;
+}
+
+/// Rates of an example's feature times its value.
+#[inline]
+fn rates(unit: f64, priors: &Each, seen: f64, shared: f64, own: f64, value: f64) -> Each {
+    let (shared, own) = (seen * shared, seen * own);
+    let held = [own, own, shared, shared];
+    std::array::from_fn(|at| value / (unit * priors[at] + held[at]))
+}
+
+/// Moves weights by so much a rate, and the precisions by `precision`.
+#[inline]
+fn apply(shared: &mut [f64], own: &mut OwnRow, steps: &Each, rates: &Each, precision: f64) {
+    own[0] += steps[0] * rates[0];
+    own[1] += steps[1] * rates[1];
+    own[2] += precision;
+    shared[0] += steps[2] * rates[2];
+    shared[1] += steps[3] * rates[3];
+    shared[2] += precision;
+}
+
+impl Mind {
+    /// Margins of the parts on an example whose rows have been found.
+    #[inline]
+    fn parts(&self, weights: &Table, task: TaskId, x: SparseView<'_>, found: &Found) -> Each {
+        let mut parts = [0.0; PARTS];
+        weights.for_each(x, found, |shared, own, value| add_parts(&mut parts, shared, own, value));
+        if self.settings.intercept {
+            let own = self.own_intercepts.get(task.index()).copied().unwrap_or_default();
+            add_parts(&mut parts, &self.shared_intercept, &own, 1.0);
+        }
+        parts
+    }
+
+    /// What the parts count for in the margin of a task.
+    #[inline]
+    fn mixture(&self, task: TaskId) -> Each {
+        if self.given.is_some() { [0.0, 1.0, 0.0, 1.0] } else { *self.mixer.weights(task) }
+    }
+
+    /// 1 over the prior variance of each part's margin; a part without one does not move.
+    fn priors(&self, tasks: usize) -> Each {
+        let Prior { wide, narrow } = self.settings.prior;
+        let (total, common) = match self.given {
+            None => (narrow, COMMON),
+            Some(rule) => {
+                let Scales { own, shared } = rule.scales(tasks);
+                (wide, shared / (own + shared))
+            }
+        };
+        [wide, total * (1.0 - common), wide, total * common].map(|variance| variance.recip())
+    }
+
+    /// Every member learns, on an example whose rows have been found.
+    fn update(
+        &mut self,
+        weights: &mut Table,
+        tasks: usize,
+        example: Example<'_>,
+        (parts, margin): (Each, f64),
+        found: &mut Found,
+    ) {
+        let Example { task, features, label } = example;
+        let Settings { loss, forget, intercept, .. } = self.settings;
+        if self.given.is_none() {
+            self.mixer.learn(task, label, &parts);
+        }
+        if let Some(factor) = self.clock.tick(forget) {
+            self.write_down(weights, factor);
+        }
+        // What each member says, in the order of the parts.
+        let coupled = parts[1] + parts[3];
+        let members =
+            if self.given.is_some() { [coupled; PARTS] } else { [parts[0], coupled, parts[2], coupled] };
+        let enough = loss.sure(self.given.is_none());
+        let sure = members.iter().all(|member| label * member > enough);
+        if sure || !features.norm_squared().is_finite() {
+            return;
+        }
+        weights.make_rows(task, features, found);
+        let mut sizes = if intercept { 1.0 } else { 0.0 };
+        weights.for_each_mut(features, found, |shared, own, value| {
+            let shrink = grow(&mut shared[3], value);
+            if shrink < 1.0 {
+                shared[..2].iter_mut().chain(&mut own[..2]).for_each(|weight| *weight *= shrink);
+            }
+            sizes += normalised(value, shared[3]);
+        });
+        self.sizes.count(sizes);
+        let (mean, priors, seen) = (self.sizes.mean(), self.priors(tasks), self.clock.factor(forget));
+        let mut variances = [0.0; PARTS];
+        self.rates.clear();
+        let mut see = |unit: f64, shared: f64, own: f64, value: f64| {
+            let rates = rates(unit, &priors, seen, shared, own, value);
+            (0..PARTS).for_each(|at| variances[at] += rates[at] * value);
+            self.rates.push(rates);
+        };
+        weights.for_each(features, found, |shared, own, value| {
+            see(unit(mean, shared[3]), shared[2], own[2], value);
+        });
+        if intercept {
+            if self.own_intercepts.len() <= task.index() {
+                self.own_intercepts.resize(task.index() + 1, OwnRow::default());
+            }
+            see(unit(mean, 1.0), self.shared_intercept[2], self.own_intercepts[task.index()][2], 1.0);
+        }
+        let coupled = label * loss.step(label * coupled, variances[1] + variances[3]);
+        let steps = if self.given.is_some() {
+            [0.0, coupled, 0.0, coupled]
+        } else {
+            let [alone, pooled] = [0, 2].map(|at| label * loss.step(label * parts[at], variances[at]));
+            [alone, coupled, pooled, coupled]
+        };
+        let precision = loss.curvature(margin) / seen;
+        let mut rates = self.rates.iter();
+        weights.for_each_mut(features, found, |shared, own, value| {
+            if let Some(rates) = rates.next() {
+                apply(shared, own, &steps, rates, gain(precision, value));
+            }
+        });
+        if let Some(rates) = rates.next() {
+            let own = &mut self.own_intercepts[task.index()];
+            apply(&mut self.shared_intercept, own, &steps, rates, precision);
+        }
+    }
+
+    /// Writes all precisions down as they are seen through a factor.
+    fn write_down(&mut self, weights: &mut Table, factor: f64) {
+        weights.change_all(|shared| shared[2] *= factor, |own| own[2] *= factor);
+        self.shared_intercept[2] *= factor;
+        self.own_intercepts.iter_mut().for_each(|own| own[2] *= factor);
+    }
+
+    fn learn(
+        &mut self,
+        weights: &mut Table,
+        tasks: usize,
+        example: Example<'_>,
+        found: &mut Found,
+    ) -> Outcome {
+        let parts = self.parts(weights, example.task, example.features, found);
+        let margin = weighted(&self.mixture(example.task), &parts);
+        self.update(weights, tasks, example, (parts, margin), found);
+        Outcome { margin, updated: true }
+    }
+}
+
+impl Together {
+    pub(super) fn new(settings: Settings, given: Option<Uniform>) -> Self {
+        Self {
+            weights: Table::new(),
+            mind: Mind {
+                settings,
+                given,
+                mixer: Mixer::new(settings.forget),
+                sizes: Sizes::default(),
+                clock: Clock::default(),
+                shared_intercept: OwnRow::default(),
+                own_intercepts: Vec::new(),
+                rates: Vec::new(),
+            },
+            found: Default::default(),
+        }
+    }
+
+    pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        let mut found = Found::default();
+        self.weights.find(task, x, &mut found);
+        weighted(&self.mind.mixture(task), &self.mind.parts(&self.weights, task, x, &found))
+    }
+
+    pub(super) fn learn(&mut self, tasks: usize, example: Example<'_>) -> Outcome {
+        let found = &mut self.found[0];
+        self.weights.find(example.task, example.features, found);
+        self.mind.learn(&mut self.weights, tasks, example, found)
+    }
+
+    pub(super) fn learn_batch(&mut self, tasks: &mut usize, batch: &Batch, outcomes: &mut Vec<Outcome>) {
+        let Self { weights, mind, found } = self;
+        weights.learn_ahead(batch, found, |weights, example, found| {
+            *tasks = (*tasks).max(example.task.index() + 1);
+            outcomes.push(mind.learn(weights, *tasks, example, found));
+        });
+    }
+
+    /// Whether the strength of sharing is found rather than given.
+    pub(super) fn is_mixture(&self) -> bool {
+        self.mind.given.is_none()
+    }
+
+    /// How much of a prediction comes from the task itself, and how much from what all share.
+    pub(super) fn scales(&self, tasks: usize) -> Scales {
+        if let Some(rule) = self.mind.given {
+            return rule.scales(tasks);
+        }
+        let worth = self.mind.mixer.last_weights().map(f64::abs);
+        let (own, shared) = (worth[0] + worth[1], worth[2] + worth[3]);
+        let sum = (own + shared).max(f64::MIN_POSITIVE);
+        Scales { own: own / sum, shared: shared / sum }
+    }
+
+    /// Weights of the margin, which is linear; the intercept is that of the feature that streams call bias.
+    pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
+        let mixture = self.mind.mixture(task);
+        let weight = |shared: &[f64], own: &OwnRow| {
+            let mut parts = [0.0; PARTS];
+            add_parts(&mut parts, shared, own, 1.0);
+            weighted(&mixture, &parts)
+        };
+        let mut weights = self.weights.weights(task, |shared, own| weight(shared, own));
+        let own = self.mind.own_intercepts.get(task.index()).copied().unwrap_or_default();
+        super::add_intercept(&mut weights, weight(&self.mind.shared_intercept, &own));
+        weights
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.weights.heap_bytes()
+            + self.mind.mixer.heap_bytes()
+            + self.mind.own_intercepts.capacity() * size_of::<OwnRow>()
+    }
+
+    pub(super) fn state(&self) -> TogetherState {
+        let Mind { mixer, sizes, clock, shared_intercept, own_intercepts, .. } = &self.mind;
+        TogetherState {
+            weights: self.weights.state(|_, row| *row),
+            mixer: mixer.state(),
+            sizes: *sizes,
+            clock: *clock,
+            shared_intercept: Block(shared_intercept.to_vec()),
+            own_intercepts: Block(own_intercepts.concat()),
+        }
+    }
+
+    pub(super) fn restore(&mut self, tasks: usize, state: TogetherState) -> Result<(), StateError> {
+        self.weights = Table::restore(tasks, state.weights, |row: OwnRow| row)?;
+        self.mind.mixer.restore(tasks, state.mixer)?;
+        check_finite(&state.shared_intercept.0)?;
+        check_finite(&state.own_intercepts.0)?;
+        let (own, rest) = state.own_intercepts.0.as_chunks();
+        let shared = OwnRow::try_from(state.shared_intercept.0.as_slice());
+        match shared {
+            Ok(shared) if own.len() <= tasks && rest.is_empty() && state.sizes.is_sound() => {
+                (self.mind.shared_intercept, self.mind.own_intercepts) = (shared, own.to_vec());
+            }
+            _ => return Err(StateError::new("the intercepts do not fit the tasks")),
+        }
+        (self.mind.sizes, self.mind.clock) = (state.sizes, state.clock);
+        Ok(())
+    }
+}
+
+/// Saved form of [`Together`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TogetherState {
+    weights: SideBySideState,
+    mixer: MixerState,
+    sizes: Sizes,
+    clock: Clock,
+    shared_intercept: Block<f64>,
+    own_intercepts: Block<f64>,
+}

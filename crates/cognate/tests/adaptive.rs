@@ -1,0 +1,242 @@
+//! `adaptive`: what it reduces to, whether scales matter to it, whether it follows drift, what its probabilities are worth.
+
+#[path = "support/harness.rs"]
+mod harness;
+#[path = "support/samples.rs"]
+mod samples;
+
+use cognate::rng::generator;
+use rand::RngExt;
+use samples::{Sample, samples, text};
+use serde_json::{Value, json};
+
+const TASKS: usize = 5;
+const FEATURES: usize = 12;
+
+fn adaptive(parameters: &Value) -> Value {
+    json!({ "learner": { "adaptive": parameters } })
+}
+
+fn task_name(task: usize) -> String {
+    (task + 1).to_string()
+}
+
+/// Margins of a run, bit by bit.
+fn bits(parameters: &Value, samples: &[Sample]) -> Vec<u64> {
+    let mut model = harness::model(&adaptive(parameters));
+    let reports = harness::learn(&mut model, &text(samples, task_name));
+    reports.iter().map(|report| report.margin.to_bits()).collect()
+}
+
+fn mistakes(config: &Value, samples: &[Sample]) -> usize {
+    let mut model = harness::model(config);
+    let reports = harness::learn(&mut model, &text(samples, task_name));
+    reports.iter().filter(|report| report.mistake).count()
+}
+
+/// Every choice that makes it another machine inside, beside its interaction.
+fn variants() -> [Value; 3] {
+    [json!({}), json!({"loss": "hinge", "intercept": false}), json!({"forget": 30, "rate": 0.5})]
+}
+
+fn with(mut parameters: Value, interaction: &Value) -> Value {
+    parameters["interaction"] = interaction.clone();
+    parameters
+}
+
+#[test]
+fn independent_is_a_learner_a_task() {
+    let samples = samples(1, TASKS, FEATURES, 600);
+    for parameters in variants() {
+        let parameters = with(parameters, &json!("independent"));
+        let together = bits(&parameters, &samples);
+        for task in 0..TASKS {
+            let (at, own): (Vec<usize>, Vec<Sample>) =
+                samples.iter().cloned().enumerate().filter(|(_, sample)| sample.task == task).unzip();
+            let found: Vec<u64> = at.iter().map(|at| together[*at]).collect();
+            assert_eq!(found, bits(&parameters, &own), "task {task}, {parameters}");
+        }
+    }
+}
+
+#[test]
+fn one_task_is_the_single_task_learner() {
+    let samples = samples(2, 1, FEATURES, 400);
+    for parameters in variants() {
+        let [alone, pooled] =
+            ["independent", "pooled"].map(|name| bits(&with(parameters.clone(), &json!(name)), &samples));
+        assert_eq!(alone, pooled, "{parameters}");
+    }
+}
+
+#[test]
+fn pooled_does_not_look_at_tasks_and_no_coupling_is_independence_of_weights() {
+    let samples = samples(3, TASKS, FEATURES, 400);
+    let mut renamed = samples.clone();
+    renamed.iter_mut().for_each(|sample| sample.task = 0);
+    let pooled = json!({"interaction": "pooled"});
+    assert_eq!(bits(&pooled, &samples), bits(&pooled, &renamed));
+    // What a task has learnt alone it keeps whatever the others learn, when nothing is shared.
+    let uncoupled = json!({"interaction": {"coupled": {"b": 0}}});
+    let mut model = harness::model(&adaptive(&uncoupled));
+    harness::learn(&mut model, &text(&samples, task_name));
+    let first = model.tasks().find("1").unwrap();
+    let before = model.learner().as_inspect().weights(first);
+    let others: Vec<Sample> = samples.iter().filter(|sample| sample.task != 0).cloned().collect();
+    harness::learn(&mut model, &text(&others, task_name));
+    assert_eq!(model.learner().as_inspect().weights(first), before);
+}
+
+/// One feature in other units: a thousand times larger or smaller, nothing is learnt otherwise.
+#[test]
+fn units_do_not_matter() {
+    let samples = samples(4, TASKS, FEATURES, 1500);
+    for interaction in [json!("independent"), json!({"coupled": {"b": 2}}), json!({"coupled": {"b": "auto"}})]
+    {
+        let config = adaptive(&json!({ "interaction": interaction }));
+        let plain = mistakes(&config, &samples);
+        for factor in [1e3, 1e-3] {
+            let mut scaled = samples.clone();
+            scaled.iter_mut().for_each(|sample| sample.x[3] *= factor);
+            let found = mistakes(&config, &scaled);
+            assert!(
+                found.abs_diff(plain) <= 1,
+                "{found} mistakes, {plain} in the other units; {interaction}"
+            );
+        }
+        // A Perceptron is another matter, so the stream is a test.
+        let mut scaled = samples.clone();
+        scaled.iter_mut().for_each(|sample| sample.x[3] *= 1e3);
+        let perceptron = json!({"learner": "perceptron"});
+        let [there, here] = [&scaled, &samples].map(|samples| mistakes(&perceptron, samples));
+        assert!(there > here + 20, "{there} mistakes of a Perceptron, {here} in the other units");
+    }
+}
+
+/// A feature that is a thousand times larger from the middle on is not believed a thousand times more.
+#[test]
+fn a_sudden_change_of_units_is_survived() {
+    let mut samples = samples(5, TASKS, FEATURES, 2000);
+    let config = adaptive(&json!({}));
+    let plain = mistakes(&config, &samples);
+    samples[1000..].iter_mut().for_each(|sample| sample.x[3] *= 1e3);
+    let found = mistakes(&config, &samples);
+    assert!(found <= plain + 100, "{found} mistakes, {plain} without the change");
+}
+
+/// Tasks that turn over: every so often each takes on another truth.
+fn drifting(seed: u64, count: usize, period: usize) -> Vec<Sample> {
+    let mut rng = generator(seed, 3);
+    (0..count)
+        .map(|at| {
+            let task = rng.random_range(0..TASKS);
+            let x: Vec<f64> = (0..FEATURES).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let era = (at / period) as f64;
+            let truth = |feature: f64| {
+                (feature * (3.0 + era)).sin() + 0.3 * (feature * (task as f64 + 2.0) + era).cos()
+            };
+            let score: f64 = x.iter().enumerate().map(|(at, x)| x * truth(at as f64)).sum();
+            Sample { task, x, label: if score >= 0.0 { 1.0 } else { -1.0 } }
+        })
+        .collect()
+}
+
+#[test]
+fn forgetting_follows_tasks_that_turn_over() {
+    let turning = drifting(1, 12_000, 1500);
+    let [kept, forgetful] =
+        [json!({}), json!({"forget": 300})].map(|parameters| mistakes(&adaptive(&parameters), &turning));
+    assert!(
+        (forgetful as f64) < 0.7 * kept as f64,
+        "{forgetful} mistakes with a half-life, {kept} without, of {}",
+        turning.len()
+    );
+    // Where nothing turns over, to forget costs little.
+    let still = drifting(1, 12_000, usize::MAX);
+    let [kept, forgetful] =
+        [json!({}), json!({"forget": 3000})].map(|parameters| mistakes(&adaptive(&parameters), &still));
+    assert!((forgetful as f64) < 1.5 * kept as f64 + 50.0, "{forgetful} and {kept}");
+}
+
+/// Noisy tasks, so that probabilities matter; labels are drawn by them.
+fn drawn(seed: u64, count: usize) -> Vec<Sample> {
+    let mut rng = generator(seed, 4);
+    (0..count)
+        .map(|_| {
+            let task = rng.random_range(0..TASKS);
+            let x: Vec<f64> = (0..FEATURES).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let truth =
+                |feature: f64| 1.5 * (feature * 3.0).sin() + 0.5 * (feature * (task as f64 + 2.0)).cos();
+            let log_odds: f64 = x.iter().enumerate().map(|(at, x)| x * truth(at as f64)).sum();
+            let positive = rng.random_bool(1.0 / (1.0 + (-log_odds).exp()));
+            Sample { task, x, label: if positive { 1.0 } else { -1.0 } }
+        })
+        .collect()
+}
+
+/// Of the examples predicted with probabilities around q, a share of q is positive.
+#[test]
+fn probabilities_are_calibrated() {
+    let samples = drawn(1, 20_000);
+    for parameters in [json!({}), json!({"interaction": {"coupled": {"b": 3}}}), json!({"loss": "hinge"})] {
+        let mut model = harness::model(&adaptive(&parameters));
+        let reports = harness::learn(&mut model, &text(&samples, task_name));
+        let inspect = model.learner().as_inspect();
+        let (mut bins, mut gap) = (vec![(0.0, 0.0, 0.0); 10], 0.0);
+        for report in &reports[2000..] {
+            let q = inspect.probability(report.margin).unwrap();
+            assert!((0.0..=1.0).contains(&q));
+            let bin = &mut bins[((q * 10.0) as usize).min(9)];
+            bin.0 += 1.0;
+            bin.1 += q;
+            bin.2 += if report.label > 0.0 { 1.0 } else { 0.0 };
+        }
+        for (count, said, were) in &bins {
+            gap += (said - were).abs() / (reports.len() - 2000) as f64;
+            assert!(*count < 500.0 || (said - were).abs() / count < 0.06, "{parameters}: {bins:?}");
+        }
+        assert!(gap < 0.03, "{parameters}: expected calibration error {gap}");
+    }
+    let hinge = harness::model(&adaptive(&json!({"loss": "hinge", "interaction": "independent"})));
+    assert_eq!(hinge.learner().as_inspect().probability(1.0), None, "hinge margins are no log-odds");
+}
+
+#[test]
+fn weights_say_what_is_predicted() {
+    let samples = samples(6, TASKS, FEATURES, 500);
+    let probe = &samples[17];
+    for parameters in variants().into_iter().chain([json!({"interaction": "pooled"})]) {
+        let mut model = harness::model(&adaptive(&parameters));
+        harness::learn(&mut model, &text(&samples, task_name));
+        let task = model.tasks().find(&task_name(probe.task)).unwrap();
+        let weights = model.learner().as_inspect().weights(task);
+        let value = |feature: u32| probe.x.get(feature as usize).copied().unwrap_or(1.0);
+        let linear: f64 = weights.iter().map(|(feature, weight)| weight * value(*feature)).sum();
+        let (indices, values): (Vec<u32>, Vec<f64>) =
+            probe.x.iter().enumerate().map(|(at, x)| (at as u32, *x)).unzip();
+        let x = cognate::SparseView::try_new(&indices, &values).unwrap();
+        let margin = model.learner().as_predict().margin(task, x);
+        assert!((linear - margin).abs() < 1e-9, "{parameters}: {linear} and {margin}");
+    }
+}
+
+/// Sharing pays here, and is found; there it does not, and is not forced.
+#[test]
+fn the_strength_of_sharing_is_found() {
+    let share = |samples: &[Sample]| {
+        let errors =
+            ["independent", "pooled"].map(|name| mistakes(&adaptive(&json!({"interaction": name})), samples));
+        (mistakes(&adaptive(&json!({})), samples), errors.into_iter().min().unwrap())
+    };
+    let alike = samples(7, 40, FEATURES, 1600);
+    let mut unlike = samples(8, TASKS, FEATURES, 3000);
+    for sample in &mut unlike {
+        if sample.task % 2 == 0 {
+            sample.label = -sample.label;
+        }
+    }
+    for samples in [alike, unlike] {
+        let (found, best) = share(&samples);
+        assert!(found as f64 <= 1.05 * best as f64, "{found} mistakes, {best} by the better of none and all");
+    }
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Vectors of `adaptive`, from the formulas in the heads of its files, written out plainly: dense lists, no shortcuts.
+
+usage: python3 adaptive.py          (in this folder; writes adaptive_*.json)
+"""
+import json
+import math
+
+TASKS, FEATURES, STREAM = 3, 10, "stream_b.svm"
+WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 4.0, 0.5
+START, PRIOR, LONGEST, TAKEN_OVER = 1 / 3, 1 / 0.3, 20.0, 0.25
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def implicit(agreed, variance, loss):
+    """t = -l'(agreed + variance t), by bisection."""
+    if loss == "hinge":
+        return min(1.0, max(0.0, 1 - agreed) / variance)
+    low, high = 0.0, 1.0
+    for _ in range(200):
+        t = (low + high) / 2
+        low, high = (t, high) if sigmoid(-(agreed + variance * t)) > t else (low, t)
+    return t
+
+
+def curvature(margin, loss):
+    q = sigmoid(margin)
+    return q * (1 - q) if loss == "logistic" else 1.0
+
+
+def solve(matrix, right):
+    """Gauss-Jordan with pivoting."""
+    n = len(right)
+    rows = [list(row) + [r] for row, r in zip(matrix, right)]
+    for i in range(n):
+        p = max(range(i, n), key=lambda k: abs(rows[k][i]))
+        rows[i], rows[p] = rows[p], rows[i]
+        rows[i] = [v / rows[i][i] for v in rows[i]]
+        for k in range(n):
+            if k != i:
+                rows[k] = [a - rows[k][i] * b for a, b in zip(rows[k], rows[i])]
+    return [row[-1] for row in rows]
+
+
+def zeros():
+    return [0.0] * (FEATURES + 1)
+
+
+class Mixer:
+    def __init__(self):
+        eye = [[PRIOR * (i == j) for j in range(4)] for i in range(4)]
+        self.levels, self.seen = {0: ([START] * 4, eye)}, [0] * TASKS
+
+    def weights(self, task):
+        level = self.seen[task].bit_length()
+        return self.levels[max(k for k in self.levels if k <= level)][0]
+
+    def learn(self, task, y, z, keep):
+        level = self.seen[task].bit_length()
+        self.seen[task] += 1
+        fade = lambda p, keep: [[keep * v + (1 - keep) * PRIOR * (i == j) for j, v in enumerate(r)] for i, r in enumerate(p)]
+        if level not in self.levels:
+            a, p = self.levels[max(k for k in self.levels if k < level)]
+            self.levels[level] = (list(a), fade(p, TAKEN_OVER))
+        a, p = self.levels[level]
+        p = fade(p, keep)
+        longest = max(map(abs, z))
+        z = [v * min(1.0, LONGEST / longest) if longest else v for v in z]
+        margin = sum(u * v for u, v in zip(a, z))
+        s = solve(p, z)
+        t = implicit(y * margin, sum(u * v for u, v in zip(s, z)), "logistic")
+        h = curvature(margin, "logistic")
+        p = [[p[i][j] + h * z[i] * z[j] for j in range(4)] for i in range(4)]
+        self.levels[level] = ([u + t * y * v for u, v in zip(a, s)], p)
+
+
+class Learner:
+    """Weight vectors in four parts; own parts and precisions one a task, s and m common, or one of all a task."""
+
+    def __init__(self, interaction, loss="logistic", forget=None, intercept=True, rate=1.0):
+        self.interaction, self.loss, self.intercept = interaction, loss, intercept
+        self.keep = 1.0 if forget is None else 2 ** (-1 / forget)
+        self.auto = interaction == {"coupled": {"b": "auto"}}
+        self.apart = interaction == "independent"
+        if self.auto:
+            self.priors = [WIDE, NARROW * (1 - COMMON), WIDE, NARROW * COMMON]
+        elif self.apart:
+            self.priors = [ALONE, 0, 0, 0]
+        else:
+            b = interaction["coupled"]["b"]
+            own, shared = 1 / (1 + b), b / (1 + b) / TASKS
+            self.priors = [0, ALONE * own / (own + shared), 0, ALONE * shared / (own + shared)]
+        self.priors = [rate * p for p in self.priors]
+        self.members = [(0, [0]), (1, [1, 3]), (2, [2])] if self.auto else [(0, [0])] if self.apart else [(1, [1, 3])]
+        self.w = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [zeros(), zeros()]
+        self.own, self.shared = [zeros() for _ in range(TASKS)], zeros()
+        self.s, self.sizes = [zeros() for _ in range(TASKS)], [[0.0, 0] for _ in range(TASKS)]
+        self.mixer = Mixer()
+
+    def parts(self, task, x):
+        vectors = [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]
+        return [sum(w * v for w, v in zip(vector, x)) for vector in vectors]
+
+    def margin(self, task, x):
+        z = self.parts(task, x)
+        a = self.mixer.weights(task) if self.auto else [1.0] * 4
+        return sum(u * v for u, v in zip(a, z))
+
+    def learn(self, task, x, y):
+        z, margin, known = self.parts(task, x), self.margin(task, x), task if self.apart else 0
+        if self.auto:
+            self.mixer.learn(task, y, z, self.keep)
+        fading = [self.own[task]] if self.apart else self.own + [self.shared]
+        for precision in fading:
+            precision[:] = [self.keep * p for p in precision]
+        sure = 1.0 if self.loss == "hinge" else 1.5 if self.auto else math.inf
+        said = {m: sum(z[k] for k in parts) for m, parts in self.members}
+        if all(y * m > sure for m in said.values()):
+            return
+        s = self.s[known]
+        for k, v in enumerate(x):
+            if abs(v) > s[k]:
+                for vector in [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]:
+                    vector[k] *= s[k] / abs(v)
+                s[k] = abs(v)
+        self.sizes[known][0] += sum((v / s[k]) ** 2 for k, v in enumerate(x) if v)
+        self.sizes[known][1] += 1
+        m = self.sizes[known][0] / self.sizes[known][1]
+        rate = lambda part, k: 1 / (m * s[k] ** 2 / self.priors[part] + (self.own[task] if part < 2 else self.shared)[k])
+        steps = []
+        for member, parts in self.members:
+            rates = {part: [rate(part, k) * v if v else 0.0 for k, v in enumerate(x)] for part in parts}
+            variance = sum(r * v for part in parts for r, v in zip(rates[part], x))
+            t = implicit(y * said[member], variance, self.loss)
+            steps += [(part, [t * y * r for r in rates[part]]) for part in parts]
+        for part, step in steps:
+            vector = self.w[part][task] if part < 2 else self.w[part]
+            vector[:] = [w + d for w, d in zip(vector, step)]
+        h = curvature(margin, self.loss)
+        for precision in [self.own[task], self.shared]:
+            precision[:] = [p + h * v * v for p, v in zip(precision, x)]
+
+
+def examples():
+    for line in open(STREAM):
+        label, task, *pairs = line.split()
+        x = zeros()
+        for pair in pairs:
+            index, value = pair.split(":")
+            x[int(index) - 1] = float(value)
+        yield float(label), int(task[4:]) - 1, x
+
+
+def write(name, parameters):
+    learner = Learner(**{"interaction": {"coupled": {"b": "auto"}}, **parameters})
+    margins, mistaken, per_task, gap = [], [], [0] * TASKS, math.inf
+    for line, (y, task, x) in enumerate(examples()):
+        x[FEATURES] = 1.0 if learner.intercept else 0.0
+        margin = learner.margin(task, x)
+        margins.append(margin)
+        if margin:
+            gap = min(gap, abs(margin))
+        if y * margin <= 0:
+            mistaken.append(line)
+            per_task[task] += 1
+        learner.learn(task, x, y)
+    vector = {
+        "name": name, "stream": STREAM, "tasks": TASKS, "features": FEATURES, "simultaneous": False,
+        "learner": {"adaptive": parameters},
+        "expected": {"mistake_count": len(mistaken), "mistakes_per_task": per_task, "smallest_decision_gap": gap,
+                     "mistaken_lines": mistaken, "margins": margins},
+    }
+    with open(name + ".json", "w") as file:
+        json.dump(vector, file)
+        file.write("\n")
+    print(name, len(mistaken), "mistakes")
+
+
+write("adaptive_auto", {})
+write("adaptive_independent", {"interaction": "independent", "rate": 2.0})
+write("adaptive_coupled_hinge", {"interaction": {"coupled": {"b": 2}}, "loss": "hinge", "intercept": False})
+write("adaptive_forgetful", {"forget": 40.0})
