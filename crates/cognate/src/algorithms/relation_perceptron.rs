@@ -17,7 +17,7 @@
 //! (relation_perceptron/companion.rs).
 //!
 //! Cost: predict O(s), O(K s) until "auto" has decided. Update O(K s + K^2) for `log-det`, `covariance` and
-//! `scale-free`, O(K s + K^3) for the others; for `scale-free` one example in four is O(K s), mistake or not.
+//! `scale-free`, O(K s + K^3) for the others; for `scale-free` one example in eight is O(K s), mistake or not.
 //! Memory: d K + K^2, for `scale-free` d (K + 16); with "auto" d K more, of touched weights.
 //!
 //! Bound: none is known when R moves; while it does not, that of K Perceptrons. With "auto" mistakes are at most twice

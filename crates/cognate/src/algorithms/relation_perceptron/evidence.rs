@@ -17,7 +17,7 @@
 //! mostly noise, and with L margins need no more than 15 numbers a feature, whatever K is.
 //!
 //! An example has to meet the weights of all tasks to be evidence, which costs more than to learn it: a task's first
-//! 128 are all taken, of the others one in four.
+//! 64 are all taken, of the others one in eight.
 
 use crate::error::StateError;
 use crate::linalg::wide::wide;
@@ -33,8 +33,8 @@ const LEAST_EIGENVALUE: f64 = 0.1;
 const PRIOR_VARIANCE: f64 = 0.02;
 
 /// Examples of a task that are all taken as evidence, and how many there are to one taken later.
-const ALL_TAKEN: u64 = 128;
-const ONE_IN: u64 = 4;
+const ALL_TAKEN: u64 = 64;
+const ONE_IN: u64 = 8;
 
 /// A row a task: 1, then its row of L.
 pub(super) type Factors = Vec<[f64; FACTORS]>;
