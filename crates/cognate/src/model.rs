@@ -76,7 +76,8 @@ impl Model {
     ) -> Result<(Self, Fitted), FitError> {
         config.validate()?;
         let LearnerConfig::Convex(parameters) = &config.learner else {
-            let message = format!("`{}` learns from streams and cannot be fitted; `convex` can", config.learner.id());
+            let message =
+                format!("`{}` learns from streams and cannot be fitted; `convex` can", config.learner.id());
             return Err(ConfigError::from(ConfigProblem::new("learner", message)).into());
         };
         let within = |error: FitError| match error {

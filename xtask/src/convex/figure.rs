@@ -32,10 +32,16 @@ pub(super) fn draw(panels: &[Panel]) -> String {
     );
     for (at, panel) in panels.iter().enumerate() {
         let offset = at as f64 * (WIDTH + 20.0);
-        let most = panel.lines.iter().flat_map(|(_, points)| points).fold(0.0_f64, |most, point| most.max(point.0));
+        let most =
+            panel.lines.iter().flat_map(|(_, points)| points).fold(0.0_f64, |most, point| most.max(point.0));
         let x = |size: f64| offset + LEFT + (WIDTH - LEFT - 10.0) * size / most;
         let y = |seconds: f64| 30.0 + HEIGHT * (1.0 - (seconds.log10() - bottom) / (top - bottom));
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"16\" font-weight=\"bold\">{}</text>", offset + LEFT, panel.title);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"16\" font-weight=\"bold\">{}</text>",
+            offset + LEFT,
+            panel.title
+        );
         let mut power = bottom;
         while power <= top {
             let level = y(10_f64.powf(power));
@@ -52,7 +58,12 @@ pub(super) fn draw(panels: &[Panel]) -> String {
             power += 1.0;
         }
         for size in panel.lines.first().iter().flat_map(|(_, points)| points).map(|point| point.0) {
-            let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{size}</text>", x(size), HEIGHT + 48.0);
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{size}</text>",
+                x(size),
+                HEIGHT + 48.0
+            );
         }
         let _ = writeln!(
             svg,

@@ -42,8 +42,12 @@ pub(crate) struct Measured {
 
 type Part = fn(&Options) -> Result<Measured>;
 
-const PARTS: [(&str, Part); 4] =
-    [("sarcos", tables::sarcos), ("scenes15", tables::scenes15), ("school", tables::school), ("speed", speed::run)];
+const PARTS: [(&str, Part); 4] = [
+    ("sarcos", tables::sarcos),
+    ("scenes15", tables::scenes15),
+    ("school", tables::school),
+    ("speed", speed::run),
+];
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use cognate::algorithms::ConvexConfig;
 use cognate::batch::{
-    Candidate, Examples, FitOptions, FitStatus, Fitted, Fitter, Kind, Score, Selection, Stopped, folds, score, select,
+    Candidate, Examples, FitOptions, FitStatus, Fitted, Fitter, Kind, Score, Selection, Stopped, folds,
+    score, select,
 };
 use cognate::stream::{Labels, Reader, ReaderOptions};
 use cognate::{LearnerConfig, Model, RunConfig, TaskId};
@@ -57,7 +58,9 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
         Some(count) => {
             let found = cross_validate(args, &config, &examples, count, &options, &interrupt, quiet)?;
             let best = found.candidates[found.best].config.clone();
-            let LearnerConfig::Convex(parameters) = &mut config.learner else { unreachable!("checked above") };
+            let LearnerConfig::Convex(parameters) = &mut config.learner else {
+                unreachable!("checked above")
+            };
             *parameters = ConvexConfig {
                 tolerance: parameters.tolerance,
                 max_iterations: parameters.max_iterations,
@@ -79,12 +82,22 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     if let Some(path) = &args.model {
         model.save(path)?;
     }
-    let done = Done { model: &model, examples: &examples, fitted: &fitted, selection: selection.as_ref(), seconds: started.elapsed() };
+    let done = Done {
+        model: &model,
+        examples: &examples,
+        fitted: &fitted,
+        selection: selection.as_ref(),
+        seconds: started.elapsed(),
+    };
     if let Some(path) = &args.report {
         done.write_report(path)?;
     }
     done.warn(stopped);
-    if args.json { output::print_json(&done.as_json())? } else { output::print(&done.as_text())? }
+    if args.json {
+        output::print_json(&done.as_json())?
+    } else {
+        output::print(&done.as_text())?
+    }
     if stopped { Err(Interrupted.into()) } else { Ok(()) }
 }
 
@@ -112,8 +125,10 @@ fn cross_validate(
     quiet: bool,
 ) -> anyhow::Result<Selection> {
     let splits = folds(examples, count, config.stream.seed)?;
-    let mut tried: Vec<ConvexConfig> =
-        candidates(config, &args.grid)?.iter().map(|config| parameters(config).cloned()).collect::<Result<_, _>>()?;
+    let mut tried: Vec<ConvexConfig> = candidates(config, &args.grid)?
+        .iter()
+        .map(|config| parameters(config).cloned())
+        .collect::<Result<_, _>>()?;
     if !args.grid.iter().any(|grid| grid.starts_with("lambda=")) {
         let mut with_path = Vec::new();
         for parameters in &tried {
@@ -122,9 +137,12 @@ fn cross_validate(
         }
         tried = with_path;
     }
-    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new((tried.len() * splits.len()) as u64) };
+    let bar =
+        if quiet { ProgressBar::hidden() } else { ProgressBar::new((tried.len() * splits.len()) as u64) };
     let template = "cross-validation [{bar:30}] {pos}/{len} fits, {eta} left";
-    let bar = bar.with_style(ProgressStyle::with_template(template).expect("a template of ours").progress_chars("=> "));
+    let bar = bar.with_style(
+        ProgressStyle::with_template(template).expect("a template of ours").progress_chars("=> "),
+    );
     let done = || {
         bar.inc(1);
         !interrupt.asked()
@@ -190,7 +208,10 @@ impl Done<'_> {
             say("interrupted: what was reached so far is kept");
         }
         if self.examples.unlabelled() > 0 {
-            say(&format!("warning: {} lines without a label were left out", count(self.examples.unlabelled())));
+            say(&format!(
+                "warning: {} lines without a label were left out",
+                count(self.examples.unlabelled())
+            ));
         }
         if self.examples.skipped() > 0 {
             say(&format!("warning: skipped {} bad lines", self.examples.skipped()));
@@ -252,7 +273,8 @@ impl Done<'_> {
             text += &format!("{}\n\n", selection_text(selection, classes));
         }
         text += &table(&["task", "examples", measure], lines).trim_fmt();
-        let memory = peak_memory_bytes().map_or(String::new(), |peak| format!(", peak memory {}", output::bytes(peak)));
+        let memory = peak_memory_bytes()
+            .map_or(String::new(), |peak| format!(", peak memory {}", output::bytes(peak)));
         text += &format!(
             "\n\n{}\n{} examples of {} inputs in {}{memory}",
             self.fitted.status,
@@ -353,7 +375,8 @@ fn selection_text(selection: &Selection, classes: bool) -> String {
         ]
     };
     let measure = if classes { "error" } else { "unexplained" };
-    table(&["cross-validation", "lambda", measure, "+-"], selection.candidates.iter().enumerate().map(row)).trim_fmt()
+    table(&["cross-validation", "lambda", measure, "+-"], selection.candidates.iter().enumerate().map(row))
+        .trim_fmt()
 }
 
 /// Error against lambda, a line a choice of the rest.

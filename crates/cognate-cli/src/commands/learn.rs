@@ -97,7 +97,10 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
     let Some(path) = &args.resume else {
         let mut config = run_config(args, json!({}))?;
         if config.learner.about().protocol == Protocol::Batch {
-            bail!("`{}` does not learn from streams; it is fitted to all examples at once: cognate fit", config.learner.id());
+            bail!(
+                "`{}` does not learn from streams; it is fitted to all examples at once: cognate fit",
+                config.learner.id()
+            );
         }
         if config.learner.wants_rounds() {
             let rounds = count_rounds(&config, &inputs(&args.data)?, args.stream.skip_bad)?;

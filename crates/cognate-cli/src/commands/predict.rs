@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
+use cognate::batch::Kind;
 use cognate::example::predicted_label;
 use cognate::stream::pipeline::for_each_batch;
 use cognate::stream::{Batch, Labels, Reader, ReaderOptions};
-use cognate::batch::Kind;
 use cognate::{Model, TaskId, Tasks};
 use serde_json::json;
 

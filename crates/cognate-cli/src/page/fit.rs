@@ -65,10 +65,18 @@ pub(crate) fn fit_page(fit: &FitPage, command: &str) -> String {
     ]);
     if let Some(chosen) = &fit.chosen {
         page.section("Cross-validation");
-        fluid(&mut page, &selection_chart(fit), &format!("Error on examples left out; lower is better. Chosen: {chosen}."));
+        fluid(
+            &mut page,
+            &selection_chart(fit),
+            &format!("Error on examples left out; lower is better. Chosen: {chosen}."),
+        );
     }
     page.section("The search");
-    fluid(&mut page, &objective_chart(&fit.objectives), "The objective after every iteration; it never increases.");
+    fluid(
+        &mut page,
+        &objective_chart(&fit.objectives),
+        "The objective after every iteration; it never increases.",
+    );
     if let Some(heatmap) = &fit.relation {
         page.section("How the tasks are related");
         let caption = "A: the larger an entry, the more two tasks have learnt from each other.";

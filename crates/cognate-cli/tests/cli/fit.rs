@@ -109,14 +109,20 @@ fn bad_input_has_a_way_out() {
     let folder = Folder::with("a.svm", real_labels());
     for (line, message) in [
         ("--set lambda=0", "learner.convex.lambda: must be positive and finite, got 0"),
-        ("--set penalty.schatten.p=0.5", "learner.convex.penalty.schatten.p: must be finite and at least 1, got 0.5"),
+        (
+            "--set penalty.schatten.p=0.5",
+            "learner.convex.penalty.schatten.p: must be finite and at least 1, got 0.5",
+        ),
         ("--set penalty.cluster.clusters=9", "9 clusters of 4 tasks"),
         ("--set loss=logistic", "real labels need \"squares\""),
         ("--set penalty=rows --set kernel=gaussian", "`rows` chooses features"),
         ("--cross-validate 31", "task \"1\" has 30 examples, fewer than 31 folds"),
         ("--cross-validate 1", "at least 2 are needed"),
         ("--grid lambda=1,2", "--cross-validate"),
-        ("--cross-validate 3 --grid lambda=1,-2", "--grid lambda=-2: learner.convex.lambda: must be positive"),
+        (
+            "--cross-validate 3 --grid lambda=1,-2",
+            "--grid lambda=-2: learner.convex.lambda: must be positive",
+        ),
         ("--cross-validate 3 --grid lambda", "expected KEY=V,V"),
         ("--tasks 1,2,3,4,5", "task \"5\" has no labelled examples"),
         ("--set kernel.gaussian.gamma=x", "--set kernel.gaussian.gamma=x: invalid type"),

@@ -152,9 +152,13 @@ impl Predict for Convex {
             }),
             Weights::Inputs { supports, values } => self.with_column(values, task, |weights, intercept| {
                 let (mut sum, square) = (intercept, crate::kernel::square(x));
-                supports.products(x, |_| true, |at, product| {
-                    sum += weights[at] * self.kernel.value(product, square, supports.square(at));
-                });
+                supports.products(
+                    x,
+                    |_| true,
+                    |at, product| {
+                        sum += weights[at] * self.kernel.value(product, square, supports.square(at));
+                    },
+                );
                 sum
             }),
         }

@@ -26,7 +26,8 @@ pub use budget_random::{BudgetRandom, BudgetRandomConfig};
 pub use budget_shared_projectron::{BudgetSharedProjectron, BudgetSharedProjectronConfig};
 pub use collaborative::{Collaborative, CollaborativeConfig};
 pub use convex::{
-    ClusterConfig, Convex, ConvexConfig, ConvexWeights, FixedConfig, LogDetConfig, PenaltyConfig, SchattenConfig,
+    ClusterConfig, Convex, ConvexConfig, ConvexWeights, FixedConfig, LogDetConfig, PenaltyConfig,
+    SchattenConfig,
 };
 pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
 pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};

@@ -91,7 +91,11 @@ impl Basis {
             }
         }
         if rows {
-            return Ok(Self { phi: x, spectrum: None, back: Back::Features { features, vectors: None, mean } });
+            return Ok(Self {
+                phi: x,
+                spectrum: None,
+                back: Back::Features { features, vectors: None, mean },
+            });
         }
         let (values, vectors) =
             x.times_transposed(&x).eigen().ok_or(FitError::NotFinite { what: "a product of two inputs" })?;
@@ -101,7 +105,12 @@ impl Basis {
         Ok(Self { phi, spectrum: Some(spectrum), back })
     }
 
-    fn of_gram(examples: &Examples, kernel: &KernelConfig, centred: bool, memory: u64) -> Result<Self, FitError> {
+    fn of_gram(
+        examples: &Examples,
+        kernel: &KernelConfig,
+        centred: bool,
+        memory: u64,
+    ) -> Result<Self, FitError> {
         let n = examples.inputs();
         // The Gram matrix, its copy for the decomposition, eigenvectors, coordinates.
         let bytes = 8 * 4 * (n as u64).pow(2);
@@ -119,9 +128,13 @@ impl Basis {
         for input in 0..n {
             let square = supports.square(input);
             let column = gram.column_mut(input);
-            supports.products(examples.input(input), |_| true, |at, product| {
-                column[at] = kernel.value(product, square, supports.square(at));
-            });
+            supports.products(
+                examples.input(input),
+                |_| true,
+                |at, product| {
+                    column[at] = kernel.value(product, square, supports.square(at));
+                },
+            );
         }
         if !gram.is_finite() {
             return Err(FitError::NotFinite { what: "a value of the kernel" });
@@ -135,7 +148,8 @@ impl Basis {
             }
             means
         });
-        let (values, vectors) = gram.eigen().ok_or(FitError::NotFinite { what: "a sum over the Gram matrix" })?;
+        let (values, vectors) =
+            gram.eigen().ok_or(FitError::NotFinite { what: "a sum over the Gram matrix" })?;
         drop(gram);
         let (spectrum, mut map) = kept_directions(&values, &vectors, |value| 1.0 / value.sqrt());
         // phi = S^(1/2) U' = S map'.

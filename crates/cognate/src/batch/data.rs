@@ -73,7 +73,7 @@ impl Examples {
             return Err(FitError::Empty);
         }
         for example in batch.examples() {
-            if !(example.label.abs() <= LARGEST_LABEL) {
+            if example.label.abs() > LARGEST_LABEL {
                 return Err(FitError::Label {
                     task: tasks.name(example.task).to_owned(),
                     label: example.label,
@@ -86,8 +86,7 @@ impl Examples {
         }
         let all_in = |classes: [f64; 2]| batch.examples().all(|example| classes.contains(&example.label));
         let zero_one = all_in([0.0, 1.0]);
-        let kind =
-            if zero_one || all_in([-1.0, 1.0]) { Kind::Classification } else { Kind::Regression };
+        let kind = if zero_one || all_in([-1.0, 1.0]) { Kind::Classification } else { Kind::Regression };
         let batch = if zero_one { with_labels(&batch, |label| 2.0 * label - 1.0) } else { batch };
         let examples = Self::grouped(tasks, batch, kind, unlabelled, skipped);
         examples.check_tasks()?;
@@ -134,9 +133,7 @@ impl Examples {
         self.batch.examples().for_each(|example| seen[example.task.index()] = true);
         match seen.iter().position(|seen| !seen) {
             None => Ok(()),
-            Some(task) => {
-                Err(FitError::EmptyTask { task: self.tasks.name(TaskId(task as u32)).to_owned() })
-            }
+            Some(task) => Err(FitError::EmptyTask { task: self.tasks.name(TaskId(task as u32)).to_owned() }),
         }
     }
 
@@ -292,9 +289,10 @@ mod tests {
         let examples = Examples::read(&mut memory(&lines), &Tasks::open()).unwrap();
         assert_eq!(examples.kind(), Kind::Classification);
         assert_eq!(examples.input_of, [0, 1, 0, 2, 2]);
-        assert_eq!(examples.examples().map(|example| example.label).collect::<Vec<_>>(), [
-            1.0, -1.0, -1.0, -1.0, 1.0
-        ]);
+        assert_eq!(
+            examples.examples().map(|example| example.label).collect::<Vec<_>>(),
+            [1.0, -1.0, -1.0, -1.0, 1.0]
+        );
         assert_eq!((examples.inputs(), examples.input(2).len()), (3, 2));
         assert_eq!(examples.subset(&[1, 4]).inputs(), 2);
     }

@@ -48,7 +48,9 @@ pub enum FitError {
         label: f64,
     },
     /// A loss for two classes met another label.
-    #[error("label {label}: `loss = \"{loss}\"` needs two classes, -1 and +1 or 0 and 1; real labels need \"squares\"")]
+    #[error(
+        "label {label}: `loss = \"{loss}\"` needs two classes, -1 and +1 or 0 and 1; real labels need \"squares\""
+    )]
     NotClasses {
         /// The label.
         label: f64,
@@ -71,13 +73,17 @@ pub enum FitError {
         linear: bool,
     },
     /// A kernel value or a sum left the range of numbers.
-    #[error("{what} is not finite; scale the examples (--normalize l2) or choose smaller parameters of the kernel")]
+    #[error(
+        "{what} is not finite; scale the examples (--normalize l2) or choose smaller parameters of the kernel"
+    )]
     NotFinite {
         /// What overflowed.
         what: &'static str,
     },
     /// A task cannot be cut into so many folds.
-    #[error("task {task:?} has {examples} examples, fewer than {folds} folds; use fewer folds, or leave the task out")]
+    #[error(
+        "task {task:?} has {examples} examples, fewer than {folds} folds; use fewer folds, or leave the task out"
+    )]
     Folds {
         /// The task.
         task: String,

@@ -204,7 +204,11 @@ impl<'a> Fitter<'a> {
         let pull = if rows {
             (0..pull.rows()).map(square).fold(0.0, f64::max).sqrt()
         } else {
-            pull.transposed_times(&pull).to_symmetric().eigenvalues().last().map_or(0.0, |top| top.max(0.0).sqrt())
+            pull.transposed_times(&pull)
+                .to_symmetric()
+                .eigenvalues()
+                .last()
+                .map_or(0.0, |top| top.max(0.0).sqrt())
         };
         let phi = &self.problem.basis.phi;
         let weighed = self.problem.tasks.iter().map(|task| {

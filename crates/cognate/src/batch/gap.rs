@@ -47,12 +47,7 @@ struct Conjugate<'a> {
 }
 
 impl<'a> Conjugate<'a> {
-    fn new(
-        gamma: &Dense,
-        penalty: &'a Penalty,
-        given: Option<&Structure>,
-        terms: &'a Terms,
-    ) -> Option<Self> {
+    fn new(gamma: &Dense, penalty: &'a Penalty, given: Option<&Structure>, terms: &'a Terms) -> Option<Self> {
         let tasks = gamma.columns();
         let new = |squares, given| Some(Self { penalty, terms, squares, given });
         let lengths = |matrix: &Dense| -> Vec<f64> {

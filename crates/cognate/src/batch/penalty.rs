@@ -120,7 +120,8 @@ pub(crate) fn water_fill(m: &[f64], lowest: f64, highest: f64, total: f64) -> Ve
     let roots: Vec<f64> = m.iter().map(|m| m.max(0.0).sqrt()).collect();
     let fill = |c: f64| roots.iter().map(move |root| (c * root).clamp(lowest, highest));
     let largest = roots.iter().fold(0.0_f64, |largest, root| largest.max(*root));
-    let smallest = roots.iter().filter(|root| **root > 0.0).fold(f64::INFINITY, |least, root| least.min(*root));
+    let smallest =
+        roots.iter().filter(|root| **root > 0.0).fold(f64::INFINITY, |least, root| least.min(*root));
     let most = if smallest.is_finite() { highest / smallest } else { 0.0 };
     if fill(most).sum::<f64>() <= total {
         // All that matter are full: the rest is shared by the others.

@@ -193,7 +193,8 @@ impl Problem {
         }
         let of_task = |(task, pulls): (usize, &Vec<f64>)| {
             let Observed { y, weight, .. } = &self.tasks[task];
-            weight * y.iter().zip(pulls).map(|(y, pull)| self.loss.dual(*y, scale * pull / weight)).sum::<f64>()
+            weight
+                * y.iter().zip(pulls).map(|(y, pull)| self.loss.dual(*y, scale * pull / weight)).sum::<f64>()
         };
         pulls.iter().enumerate().map(of_task).sum()
     }

@@ -33,7 +33,7 @@ impl Search<'_> {
         }
         let steepest = self.largest_square();
         let mut lipschitz = steepest * self.problem.loss.largest_curvature(self.mu);
-        if !(lipschitz > 0.0) {
+        if lipschitz <= 0.0 {
             return self.status(Stopped::Converged);
         }
         let terms = self.terms;
@@ -142,7 +142,8 @@ impl Search<'_> {
         let barrier = terms.delta * terms.delta;
         let m: Vec<f64> = x[..v.columns()].iter().map(|x| x * x + barrier).collect();
         let a = self.penalty.step(&m, terms.lambda);
-        let paid = m.iter().zip(&a).filter(|(m, _)| **m > 0.0).map(|(m, a)| terms.lambda * m / a).sum::<f64>();
+        let paid =
+            m.iter().zip(&a).filter(|(m, _)| **m > 0.0).map(|(m, a)| terms.lambda * m / a).sum::<f64>();
         let squares: f64 = x.iter().map(|x| x * x).sum();
         let omega = paid + self.penalty.value(&a) + terms.ridge * squares;
         let mut scaled = vectors.clone();

@@ -72,7 +72,12 @@ pub(crate) fn together_exactly(problem: &Problem, structure: &Structure, terms: 
             *entry *= shared.weight * energy / (1.0 + shared.weight * energy * s);
         });
     }
-    Some(structure.vectors.as_ref().map_or_else(|| rotated.clone(), |vectors| rotated.times_transposed(vectors)))
+    Some(
+        structure
+            .vectors
+            .as_ref()
+            .map_or_else(|| rotated.clone(), |vectors| rotated.times_transposed(vectors)),
+    )
 }
 
 /// A task's inputs, centred and weighted: the sum of its parabolas is |P'w - c|^2 and a constant.
@@ -166,7 +171,8 @@ pub(crate) fn together(
         rotated
     };
     let (right, spectrum) = right_and_spectrum(problem, parabolas);
-    let inverse_roots: Vec<f64> = roots.iter().map(|root| if *root > 0.0 { 1.0 / root } else { 0.0 }).collect();
+    let inverse_roots: Vec<f64> =
+        roots.iter().map(|root| if *root > 0.0 { 1.0 / root } else { 0.0 }).collect();
     let mut z = structure.vectors.as_ref().map_or_else(|| start.clone(), |vectors| start.times(vectors));
     z.scale_columns(&inverse_roots);
     let weights = Dense::from_fn(z.rows(), tasks, |k, j| 1.0 / (1.0 + roots[j] * roots[j] * spectrum[k]));

@@ -83,7 +83,10 @@ impl Dense {
     pub(crate) fn combine(&mut self, other: &Self, entry: impl Fn(f64, f64) -> f64) {
         for column in 0..self.columns() {
             let theirs = other.0.col_as_slice(column);
-            self.column_mut(column).iter_mut().zip(theirs).for_each(|(mine, their)| *mine = entry(*mine, *their));
+            self.column_mut(column)
+                .iter_mut()
+                .zip(theirs)
+                .for_each(|(mine, their)| *mine = entry(*mine, *their));
         }
     }
 

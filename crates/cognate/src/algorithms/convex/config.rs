@@ -188,7 +188,8 @@ impl PenaltyConfig {
         match self {
             Self::Schatten(SchattenConfig { p }) => {
                 let good = p.is_finite() && *p >= 1.0;
-                let problem = || ConfigProblem::new("schatten.p", format!("must be finite and at least 1, got {p}"));
+                let problem =
+                    || ConfigProblem::new("schatten.p", format!("must be finite and at least 1, got {p}"));
                 (!good).then(problem).into_iter().collect()
             }
             Self::Cluster(ClusterConfig { clusters, mean, between, within }) => {
@@ -277,7 +278,10 @@ impl Parameters for ConvexConfig {
         declared.map_err(|error| error.within("penalty.fixed.interaction"))
     }
 
-    fn read_files(&mut self, declared: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
+    fn read_files(
+        &mut self,
+        declared: Option<&[String]>,
+    ) -> Result<Option<Vec<String>>, InteractionFileError> {
         self.interaction_mut().map_or(Ok(None), |interaction| interaction.read_file(declared))
     }
 }
@@ -312,7 +316,8 @@ impl ConvexConfig {
             PenaltyConfig::TraceOne(_) => Penalty::TraceOne,
             PenaltyConfig::Cluster(ClusterConfig { clusters, mean, between, within }) => {
                 if *clusters as usize > count {
-                    let message = format!("{clusters} clusters of {count} tasks; there cannot be more than tasks");
+                    let message =
+                        format!("{clusters} clusters of {count} tasks; there cannot be more than tasks");
                     return Err(ConfigProblem::new("penalty.cluster.clusters", message).into());
                 }
                 let clusters = f64::from(*clusters);
