@@ -65,7 +65,13 @@ pub(crate) fn eigenvalues_beside_mean(gram: &Dense) -> Option<Vec<f64>> {
 
 impl Structure {
     /// The best structure for W; none where its spectrum cannot be found.
-    pub(crate) fn of(w: &Dense, penalty: &Penalty, given: Option<&Structure>, terms: &Terms, side: Side) -> Option<Self> {
+    pub(crate) fn of(
+        w: &Dense,
+        penalty: &Penalty,
+        given: Option<&Structure>,
+        terms: &Terms,
+        side: Side,
+    ) -> Option<Self> {
         let tasks = w.columns();
         let size = if side == Side::Tasks { tasks } else { w.rows() };
         let barrier = terms.delta * terms.delta;
@@ -74,7 +80,8 @@ impl Structure {
             let rotated = given.vectors.as_ref().map(|vectors| w.times(vectors));
             let rotated = rotated.as_ref().unwrap_or(w);
             let square = |j: usize| rotated.column(j).iter().map(|x| x * x).sum::<f64>();
-            let value = (0..tasks).filter(|j| given.a[*j] > 0.0).map(|j| square(j) / terms.energy(given.a[j]));
+            let value =
+                (0..tasks).filter(|j| given.a[*j] > 0.0).map(|j| square(j) / terms.energy(given.a[j]));
             return Some(Self { value: value.sum(), ..given.clone() });
         }
         if matches!(penalty, Penalty::None) {
@@ -90,17 +97,19 @@ impl Structure {
             let mean: f64 = (0..tasks).map(|j| along[j] * crate::linalg::dot(gram.column(j), along)).sum();
             m.push(mean.max(0.0) + barrier);
             a.push(1.0 / cluster.mean);
-            let value = m.iter().zip(&a).map(|(m, a)| terms.lambda * m / a).sum::<f64>()
-                + terms.ridge * w.inner(w);
+            let value =
+                m.iter().zip(&a).map(|(m, a)| terms.lambda * m / a).sum::<f64>() + terms.ridge * w.inner(w);
             return Some(Self { vectors: Some(vectors), a, value });
         }
         let (values, vectors) = gram.eigen()?;
-        // M has as many eigenvalues as there are tasks, on whichever side they are found.
+        // M has as many eigenvalues as there are tasks, on whichever side they are found: the rest of W W' are zeros.
         let mut m: Vec<f64> = values.iter().map(|m| m.max(0.0) + barrier).collect();
         m.resize(size.max(tasks), barrier);
         let mut a = penalty.step(&m, terms.lambda);
-        let paid = m.iter().zip(&a).filter(|(m, _)| **m > 0.0).map(|(m, a)| terms.lambda * m / a).sum::<f64>();
-        let value = paid + terms.ridge * w.inner(w) + penalty.value(&a);
+        let counted = m.len() - tasks..;
+        let pairs = m[counted.clone()].iter().zip(&a[counted.clone()]);
+        let paid: f64 = pairs.filter(|(m, _)| **m > 0.0).map(|(m, a)| terms.lambda * m / a).sum();
+        let value = paid + terms.ridge * w.inner(w) + penalty.value(&a[counted]);
         a.truncate(size);
         Some(Self { vectors: Some(vectors), a, value })
     }
@@ -191,7 +200,8 @@ mod tests {
                 // F = |A|_p has the step of |A|_p^p at lambda p |A|_p^(p-1) (Theorem 6.4 has the first, (4) the second).
                 "schatten_norm" => {
                     let p = of("p");
-                    let norm = expected.eigen().unwrap().0.iter().map(|a| a.powf(p)).sum::<f64>().powf(1.0 / p);
+                    let norm =
+                        expected.eigen().unwrap().0.iter().map(|a| a.powf(p)).sum::<f64>().powf(1.0 / p);
                     (Penalty::Schatten { p }, p * norm.powf(p - 1.0))
                 }
                 "trace_one" => (Penalty::TraceOne, 1.0),
@@ -212,7 +222,11 @@ mod tests {
                 }
             }
             if kind != "schatten_norm" {
-                assert!((found.value - case["value"].as_f64().unwrap()).abs() < 1e-8, "{kind}: {}", found.value);
+                assert!(
+                    (found.value - case["value"].as_f64().unwrap()).abs() < 1e-8,
+                    "{kind}: {}",
+                    found.value
+                );
             }
             seen += 1;
         }
