@@ -42,19 +42,20 @@ fn the_version_is_that_of_the_package() {
 fn the_learners() {
     assert_snapshot!("algorithms", output("algorithms"));
     assert_snapshot!("algorithms_perceptron", output("algorithms perceptron"));
+    assert_snapshot!("algorithms_adaptive", output("algorithms adaptive"));
 }
 
 #[test]
 fn the_learners_as_json() {
     let listed: serde_json::Value = serde_json::from_str(&output("algorithms --json")).unwrap();
-    assert_eq!(listed[0]["id"], "perceptron");
+    assert_eq!((&listed[0]["id"], &listed[1]["id"]), (&"adaptive".into(), &"perceptron".into()));
     let defaults = serde_json::json!({ "perceptron": { "interaction": { "coupled": { "b": 1.0 } } } });
-    assert_eq!(listed[0]["defaults"], defaults);
-    let choices = listed[0]["parameters"][0]["choices"].as_array().unwrap();
+    assert_eq!(listed[1]["defaults"], defaults);
+    let choices = listed[1]["parameters"][0]["choices"].as_array().unwrap();
     let names: Vec<&str> = choices.iter().map(|choice| choice["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["independent", "pooled", "pairwise", "coupled", "graph", "matrix"]);
     let one: serde_json::Value = serde_json::from_str(&output("algorithms perceptron --json")).unwrap();
-    assert_eq!(one[0], listed[0]);
+    assert_eq!(one[0], listed[1]);
 }
 
 #[test]

@@ -132,7 +132,7 @@ impl Settings {
     fn of(config: &AdaptiveConfig, mixture: bool) -> Self {
         let AdaptiveConfig { loss, forget, intercept, rate, .. } = *config;
         let wide = if mixture { 50.0 } else { 10.0 };
-        Self { loss, forget, intercept, prior: Prior { wide: wide * rate, narrow: 4.0 * rate } }
+        Self { loss, forget, intercept, prior: Prior { wide: wide * rate, narrow: 5.0 * rate } }
     }
 }
 

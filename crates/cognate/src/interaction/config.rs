@@ -42,7 +42,7 @@ impl Default for InteractionConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoupledConfig {
-    /// Strength of sharing: 0 shares nothing, K is `pairwise`, large ones approach `pooled`; "auto" finds it (`perceptron`)
+    /// Strength of sharing: 0 shares nothing, K is `pairwise`, large ones approach `pooled`; "auto" finds it (`adaptive`, `perceptron`)
     #[schemars(schema_with = "Tunable::at_least_zero")]
     pub b: Tunable,
 }
@@ -237,7 +237,7 @@ impl InteractionConfig {
     /// Everything wrong with the parameters themselves, for a learner that takes R as it is given.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         if self.is_auto() {
-            let message = "must be a number of at least 0; only `perceptron` can find b itself (\"auto\")";
+            let message = "must be a number of at least 0; only `adaptive` and `perceptron` can find b themselves (\"auto\")";
             return vec![ConfigProblem::new("coupled.b", message)];
         }
         self.validate_tunable()

@@ -368,8 +368,7 @@ mod tests {
         let auto: InteractionConfig = serde_json::from_str(r#"{"coupled": {"b": "auto"}}"#).unwrap();
         assert_eq!(serde_json::to_string(&auto).unwrap(), r#"{"coupled":{"b":"auto"}}"#);
         assert!(auto.validate_tunable().is_empty());
-        let refused =
-            "coupled.b: must be a number of at least 0; only `perceptron` can find b itself (\"auto\")";
+        let refused = "coupled.b: must be a number of at least 0; only `adaptive` and `perceptron` can find b themselves (\"auto\")";
         assert_eq!(ConfigError::check(auto.validate()).unwrap_err().to_string(), refused);
         assert_eq!(auto.build(&Tasks::open()).unwrap_err().to_string(), refused);
         let wrong = serde_json::from_str::<InteractionConfig>(r#"{"coupled": {"b": "much"}}"#).unwrap_err();

@@ -26,7 +26,7 @@ pub(crate) struct SideBySide<const S: usize, const O: usize> {
     /// Slot to row, a table a task; 0 where there is none.
     own: Vec<IndexMap<u32>>,
     /// Own weights of all tasks; those of row 0 are 0 for ever.
-    rows: Vec<[f64; O]>,
+    rows: Rows<O>,
 }
 
 /// An example's features as they were found: filled by [`SideBySide::locate`], used by the others.
@@ -63,7 +63,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             features: vec![u32::MAX],
             shared: vec![[0.0; S]],
             own: Vec::new(),
-            rows: vec![[0.0; O]],
+            rows: Rows::new(),
         }
     }
 
@@ -109,7 +109,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         // The places are those of the keys now, no longer where to look for them.
         found.moved = None;
         found.rows.extend(found.places.iter().map(|place| own.at(*place)));
-        found.rows.iter().for_each(|row| prefetch(&self.rows, *row as usize));
+        found.rows.iter().for_each(|row| self.rows.prefetch(*row));
     }
 
     /// Shows what is held for each feature of an example whose rows have been found, with the feature's value.
@@ -122,7 +122,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     ) {
         debug_assert!(found.slots.len() == x.len() && found.rows.len() == x.len(), "found for this example");
         for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            see(&self.shared[*slot as usize], &self.rows[*row as usize], *value);
+            see(&self.shared[*slot as usize], self.rows.at(*row), *value);
         }
     }
 
@@ -154,7 +154,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
     ) {
         for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            change(&mut self.shared[*slot as usize], &mut self.rows[*row as usize], *value);
+            change(&mut self.shared[*slot as usize], self.rows.at_mut(*row), *value);
         }
     }
 
@@ -177,7 +177,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found: &'a Found,
     ) -> impl Iterator<Item = (u32, &'a [f64; S], &'a [f64; O])> {
         let rows = found.slots.iter().zip(&found.rows);
-        rows.map(|(slot, row)| (*slot, &self.shared[*slot as usize], &self.rows[*row as usize]))
+        rows.map(|(slot, row)| (*slot, &self.shared[*slot as usize], self.rows.at(*row)))
     }
 
     /// The number of slots; 0 is that of features never touched.
@@ -188,7 +188,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     /// The rows of a task; their order depends on the history of the table.
     pub(crate) fn rows_of(&self, task: TaskId) -> impl Iterator<Item = &[f64; O]> {
         let rows = self.own.get(task.index()).into_iter().flat_map(IndexMap::iter);
-        rows.map(|(_, row)| &self.rows[row as usize])
+        rows.map(|(_, row)| self.rows.at(row))
     }
 
     /// A task's row for a slot, made if there is none.
@@ -199,9 +199,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         let row = self.own[task.index()].entry(slot);
         if *row == NOWHERE {
             *row = self.rows.len() as u32;
-            grow(&mut self.rows, *row as usize + 1);
+            self.rows.grow(*row as usize + 1);
         }
-        &mut self.rows[*row as usize]
+        self.rows.at_mut(*row)
     }
 
     /// Learns a batch in order, finding the rows of some examples ahead so that they are in cache when needed.
@@ -233,7 +233,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     /// Changes everything that is held.
     pub(crate) fn change_all(&mut self, shared: impl FnMut(&mut [f64; S]), own: impl FnMut(&mut [f64; O])) {
         self.change_shared(shared);
-        self.rows[1..].iter_mut().for_each(own);
+        self.rows.for_each_mut(own);
     }
 
     /// Changes what all tasks share, of every feature.
@@ -249,7 +249,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     /// Changes every row of a task; their order depends on the history of the table.
     pub(crate) fn change_rows(&mut self, task: TaskId, mut change: impl FnMut(&mut [f64; O])) {
         for (_, row) in self.own.get(task.index()).into_iter().flat_map(IndexMap::iter) {
-            change(&mut self.rows[row as usize]);
+            change(self.rows.at_mut(row));
         }
     }
 
@@ -263,7 +263,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         scratch.clear();
         scratch.extend(self.own.get(task.index()).into_iter().flat_map(IndexMap::iter));
         scratch.sort_unstable();
-        Squares::of(scratch.iter().map(|(_, row)| number(&self.rows[*row as usize])))
+        Squares::of(scratch.iter().map(|(_, row)| number(self.rows.at(*row))))
     }
 
     /// Makes rows for the slots that the task has none for.
@@ -284,7 +284,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
                 next += 1;
             }
         }
-        grow(&mut self.rows, next);
+        self.rows.grow(next);
     }
 
     /// Non-zero weights by feature, of what is shared and a task's own.
@@ -305,7 +305,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         let own = self.own.get(task.index());
         let mut weights: Vec<(u32, f64)> = Vec::new();
         for slot in 1..self.features.len() {
-            let row = &self.rows[own.map_or(NOWHERE, |own| own.get(slot as u32)) as usize];
+            let row = self.rows.at(own.map_or(NOWHERE, |own| own.get(slot as u32)));
             let weight = weight(slot as u32, &self.shared[slot], row);
             if weight != 0.0 {
                 weights.push((self.features[slot], weight));
@@ -319,7 +319,8 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.slots.heap_bytes()
             + self.features.capacity() * size_of::<u32>()
-            + (self.shared.capacity() * S + self.rows.capacity() * O) * size_of::<f64>()
+            + self.shared.capacity() * S * size_of::<f64>()
+            + self.rows.heap_bytes()
             + self.own.capacity() * size_of::<IndexMap<u32>>()
             + self.own.iter().map(IndexMap::heap_bytes).sum::<usize>()
     }
@@ -332,7 +333,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         let (mut ends, mut slots, mut own) = (Vec::new(), Vec::new(), Vec::new());
         for (task, table) in self.own.iter().enumerate() {
             for (slot, row) in table.sorted() {
-                let row = saved(TaskId(task as u32), &self.rows[row as usize]);
+                let row = saved(TaskId(task as u32), self.rows.at(row));
                 if row.iter().any(|weight| *weight != 0.0) {
                     slots.push(slot);
                     own.extend_from_slice(&row);
@@ -371,7 +372,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         check_finite(&state.shared.0)?;
         check_finite(&state.own.0)?;
         weights.shared.extend(lanes(&state.shared.0, slots - 1)?);
-        weights.rows.extend(lanes::<N>(&state.own.0, state.own_slots.0.len())?.map(row));
+        for saved in lanes::<N>(&state.own.0, state.own_slots.0.len())? {
+            weights.rows.push(row(saved));
+        }
         let (keys, ends) = (state.own_slots.0, state.own_ends.0);
         if ends.len() > tasks || ends.last().copied().unwrap_or(0) != keys.len() as u64 {
             return Err(StateError::new("own vectors and their ends disagree"));
@@ -395,6 +398,76 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             start = end;
         }
         Ok(weights)
+    }
+}
+
+/// Rows in pieces that never move: growing costs no copy, and no memory that is not used soon.
+#[derive(Debug, Clone)]
+struct Rows<const N: usize> {
+    pieces: Vec<Vec<[f64; N]>>,
+    length: usize,
+}
+
+/// Rows of a piece, as a power of two; the first grows as it is needed, so that small tables are small.
+const PIECE: u32 = 12;
+
+impl<const N: usize> Rows<N> {
+    /// Row 0, of zeros.
+    fn new() -> Self {
+        Self { pieces: vec![vec![[0.0; N]]], length: 1 }
+    }
+
+    fn len(&self) -> usize {
+        self.length
+    }
+
+    #[inline]
+    fn at(&self, row: u32) -> &[f64; N] {
+        &self.pieces[(row >> PIECE) as usize][(row & ((1 << PIECE) - 1)) as usize]
+    }
+
+    #[inline]
+    fn at_mut(&mut self, row: u32) -> &mut [f64; N] {
+        &mut self.pieces[(row >> PIECE) as usize][(row & ((1 << PIECE) - 1)) as usize]
+    }
+
+    #[inline]
+    fn prefetch(&self, row: u32) {
+        if let Some(piece) = self.pieces.get((row >> PIECE) as usize) {
+            prefetch(piece, (row & ((1 << PIECE) - 1)) as usize);
+        }
+    }
+
+    fn push(&mut self, row: [f64; N]) {
+        self.grow(self.length + 1);
+        *self.at_mut(self.length as u32 - 1) = row;
+    }
+
+    /// Lengthens by zeros; only the first piece ever moves.
+    fn grow(&mut self, length: usize) {
+        while self.length < length {
+            let (piece, within) = (self.length >> PIECE, self.length & ((1 << PIECE) - 1));
+            let end = (within + length - self.length).min(1 << PIECE);
+            if piece == self.pieces.len() {
+                self.pieces.push(Vec::with_capacity(1 << PIECE));
+            }
+            if piece == 0 {
+                grow(&mut self.pieces[0], end);
+            } else {
+                self.pieces[piece].resize(end, [0.0; N]);
+            }
+            self.length += end - within;
+        }
+    }
+
+    /// All but row 0.
+    fn for_each_mut(&mut self, change: impl FnMut(&mut [f64; N])) {
+        self.pieces.iter_mut().flatten().skip(1).for_each(change);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let rows: usize = self.pieces.iter().map(Vec::capacity).sum();
+        rows * size_of::<[f64; N]>() + self.pieces.capacity() * size_of::<Vec<[f64; N]>>()
     }
 }
 

@@ -7,7 +7,7 @@ import json
 import math
 
 TASKS, FEATURES, STREAM = 3, 10, "stream_b.svm"
-WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 4.0, 0.5
+WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 5.0, 0.5
 START, PRIOR, LONGEST, TAKEN_OVER = 1 / 3, 1 / 0.3, 20.0, 0.25
 
 
@@ -123,8 +123,9 @@ class Learner:
         s = self.s[known]
         for k, v in enumerate(x):
             if abs(v) > s[k]:
-                for vector in [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]:
-                    vector[k] *= s[k] / abs(v)
+                if abs(v) > 10 * s[k]:
+                    for vector in [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]:
+                        vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
         self.sizes[known][0] += sum((v / s[k]) ** 2 for k, v in enumerate(x) if v)
         self.sizes[known][1] += 1

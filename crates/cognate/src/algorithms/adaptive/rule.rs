@@ -126,16 +126,20 @@ impl Sizes {
     }
 }
 
-/// Takes the largest |x| of a feature over into s; the factor by which weights shrink, so that w s stays as it was.
+/// A feature this many times larger than ever is in other units.
+const OTHER_UNITS: f64 = 10.0;
+
+/// Takes the largest |x| of a feature over into s; the factor by which weights shrink.
 ///
-/// As in normalized online learning: a feature that is suddenly a thousand times larger must not predict so.
+/// A feature that is suddenly a thousand times larger must not predict so: w s stays as it was, as in normalized online
+/// learning. Below that, sizes vary by nature, and what has been learnt stands.
 #[inline]
 pub(super) fn grow(s: &mut f64, value: f64) -> f64 {
     let size = value.abs();
     if size <= *s {
         return 1.0;
     }
-    let factor = *s / size;
+    let factor = if size > OTHER_UNITS * *s { *s / size } else { 1.0 };
     *s = size;
     factor
 }
@@ -221,8 +225,9 @@ mod tests {
         let mut s = 0.0;
         assert_eq!(grow(&mut s, -2.0), 0.0);
         assert_eq!((grow(&mut s, 1.0), s), (1.0, 2.0));
-        assert_eq!((grow(&mut s, 8.0), s), (0.25, 8.0));
-        assert_eq!((normalised(4.0, s), normalised(0.0, 0.0)), (0.25, 0.0));
+        assert_eq!((grow(&mut s, 8.0), s), (1.0, 8.0));
+        assert_eq!((grow(&mut s, 800.0), s), (0.01, 800.0));
+        assert_eq!((normalised(400.0, s), normalised(0.0, 0.0)), (0.25, 0.0));
     }
 
     #[test]
