@@ -11,6 +11,7 @@ mod ci;
 mod docs;
 mod fuzz;
 mod generated;
+mod plot;
 mod relation_speed;
 mod relations;
 mod robust;
@@ -46,7 +47,7 @@ enum Command {
     Relations(relations::Options),
     /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
     Robust(robust::Options),
-    /// Compare learners in fixed memory with Table 1 of MB12
+    /// Compare learners in fixed memory with Table 1 of MB12; their speed, memory, and error against budget
     Budgets(budgets::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),

@@ -23,6 +23,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
+pub(crate) use contest::median;
 use contest::{Arena, Contest};
 use files::{Folders, Stream};
 use peers::{Peer, Peers};
@@ -68,23 +69,43 @@ fn scale(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Measures; `false` if `--check` found a limit broken.
 /// The file of the stream of groups that oppose each other, generated if it is not there.
 pub(crate) fn cluster_stream() -> Result<PathBuf> {
     let preset = presets::named("cluster").map_err(anyhow::Error::msg)?;
     files::generated(&Folders::open()?, preset, preset.rows)
 }
 
+/// scikit-learn, installed beside the other peers.
+pub(crate) struct ScikitLearn {
+    /// The Python that has it.
+    pub(crate) python: PathBuf,
+    /// What figures were measured on.
+    pub(crate) facts: String,
+}
+
+/// Installs scikit-learn if it is missing.
+pub(crate) fn scikit_learn() -> Result<ScikitLearn> {
+    let peers = Peers::ready(&Folders::open()?, &[Peer::ScikitLearn]);
+    ensure!(peers.has(Peer::ScikitLearn), "scikit-learn is not installed and cannot be");
+    Ok(ScikitLearn { python: peers.python().to_owned(), facts: machine::facts(&peers, &[Peer::ScikitLearn]) })
+}
+
+/// The program, built as users build it.
+pub(crate) fn program() -> Result<PathBuf> {
+    build(&Folders::open()?)
+}
+
+/// Measures; `false` if `--check` found a limit broken.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let folders = Folders::open()?;
-    let peers = Peers::ready(&folders);
+    let peers = Peers::ready(&folders, &Peer::ALL);
     let cognate = match &options.cognate {
         Some(program) => program.clone(),
         None if options.runs > 0 || options.instructions => build(&folders)?,
         None => PathBuf::new(),
     };
     let arena = Arena { folders: &folders, cognate, peers: &peers };
-    let facts = machine::facts(&peers);
+    let facts = machine::facts(&peers, &Peer::ALL);
     let streams: Vec<Stream> =
         options.preset.iter().map(|preset| prepare(&folders, preset, options)).collect::<Result<_>>()?;
     let mut kept = true;

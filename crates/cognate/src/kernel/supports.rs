@@ -1,20 +1,24 @@
 //! Examples kept side by side, and their inner products with one more.
 //!
-//! The incoming example is scattered into an array once; each support then gathers along its own features. Features
-//! are renumbered as they are first kept, so the array is as long as there are different ones.
+//! An incoming example meets all of them along its own features, or only some: then it is scattered into an array, and
+//! each of those gathers along its features. Either way an inner product is summed up in the order of the features, so it
+//! has the same bits. Features are renumbered as they are first kept, so that array is as long as there are different ones.
 //!
 //! A support may be replaced or removed. What it leaves behind, entries and features that nobody has, is cleared away
 //! once it is half as much as what is kept, so memory follows the supports that are there.
 
 use std::cell::RefCell;
 
+use pulp::{Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
+use super::KernelConfig;
+use super::postings::Postings;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
 use crate::learner::Support;
-use crate::linalg::IndexMap;
+use crate::linalg::{IndexMap, Width};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Supports {
@@ -33,6 +37,8 @@ pub(crate) struct Supports {
     live: usize,
     entry_slots: Vec<u32>,
     values: Vec<f64>,
+    /// The same entries by slot.
+    postings: Postings,
 }
 
 /// Entries of one support: so many from `start` on, in a place that has room for more.
@@ -52,9 +58,19 @@ impl Span {
 /// Entries and features that may be left behind whatever is kept.
 const LEFT_BEHIND: usize = 64;
 
-thread_local! {
+/// Buffers of a prediction.
+#[derive(Default)]
+struct Scratch {
+    /// Slots of the example's features, with its values; those that no support has are left out.
+    met: Vec<(u32, f64)>,
     /// The scattered example: all zeros between uses.
-    static SCATTERED: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+    scattered: Vec<f64>,
+    /// How much each support has to do with the example.
+    relations: Vec<f64>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 /// |x|^2.
@@ -87,31 +103,84 @@ impl Supports {
         self.squares[at]
     }
 
-    /// Visits the supports whose task is wanted, in order, with their inner products with `x`.
-    pub(crate) fn products(
+    /// Puts the kernel values k(x_s, x) into `row`, one a support.
+    pub(crate) fn likenesses(&self, kernel: &KernelConfig, x: SparseView<'_>, row: &mut Vec<f64>) {
+        SCRATCH.with_borrow_mut(|scratch| {
+            self.meet(x, &mut scratch.met);
+            self.products(&scratch.met, row);
+        });
+        kernel.values(row, square(x), &self.squares);
+    }
+
+    /// Puts relation(s) k(x_s, x) into `row`, one a support, 0 for those of unrelated tasks; `relate` fills in the
+    /// relations of tasks.
+    pub(crate) fn related(
         &self,
+        kernel: &KernelConfig,
         x: SparseView<'_>,
-        wanted: impl Fn(TaskId) -> bool,
-        mut visit: impl FnMut(usize, f64),
+        relate: impl FnOnce(&[TaskId], &mut Vec<f64>),
+        row: &mut Vec<f64>,
     ) {
-        SCATTERED.with_borrow_mut(|scattered| {
-            if scattered.len() < self.features.len() {
-                scattered.resize(self.features.len(), 0.0);
-            }
-            let known = |feature: u32| (self.slots.get(feature) as usize).checked_sub(1);
-            for (feature, value) in x.iter() {
-                known(feature).into_iter().for_each(|slot| scattered[slot] = value);
-            }
-            for (at, (span, task)) in self.spans.iter().zip(&self.tasks).enumerate() {
-                if wanted(*task) {
-                    let slots = &self.entry_slots[span.range()];
-                    visit(at, gather(scattered, slots, &self.values[span.range()]));
-                }
-            }
-            for feature in x.indices() {
-                known(*feature).into_iter().for_each(|slot| scattered[slot] = 0.0);
+        SCRATCH.with_borrow_mut(|scratch| {
+            let Scratch { met, scattered, relations } = scratch;
+            relations.clear();
+            relate(&self.tasks, relations);
+            self.meet(x, met);
+            let related = relations.iter().filter(|relation| **relation != 0.0).count();
+            // Entries that are walked over, either way; a support taken by itself costs a few more.
+            let along_x =
+                || met.iter().map(|(slot, _)| self.postings.of(*slot as usize).0.len()).sum::<usize>();
+            if related < self.len() && related * (4 + self.live / self.len()) < along_x() {
+                row.clear();
+                row.resize(self.len(), 0.0);
+                self.scattered(met, scattered, |scattered| {
+                    for (at, relation) in relations.iter().enumerate().filter(|pair| *pair.1 != 0.0) {
+                        let range = self.spans[at].range();
+                        let product =
+                            gather(scattered, &self.entry_slots[range.clone()], &self.values[range]);
+                        row[at] = relation * kernel.value(product, square(x), self.squares[at]);
+                    }
+                });
+            } else {
+                self.products(met, row);
+                kernel.values(row, square(x), &self.squares);
+                Width::find().run(Relate { row, relations });
             }
         });
+    }
+
+    /// Looks up the features of an example.
+    fn meet(&self, x: SparseView<'_>, met: &mut Vec<(u32, f64)>) {
+        met.clear();
+        let slots = x.iter().map(|(feature, value)| (self.slots.get(feature), value));
+        met.extend(slots.filter(|pair| pair.0 > 0).map(|(slot, value)| (slot - 1, value)));
+    }
+
+    /// Inner products with all supports.
+    fn products(&self, met: &[(u32, f64)], row: &mut Vec<f64>) {
+        row.clear();
+        row.resize(self.len(), 0.0);
+        let (row, width) = (&mut row[..], Width::find());
+        for (slot, value) in met {
+            let (supports, values) = self.postings.of(*slot as usize);
+            if supports.len() == row.len() {
+                width.add_scaled(row, *value, values);
+            } else {
+                for (support, other) in supports.iter().zip(values) {
+                    row[*support as usize] += value * other;
+                }
+            }
+        }
+    }
+
+    /// Hands out the example scattered over the slots.
+    fn scattered(&self, met: &[(u32, f64)], scattered: &mut Vec<f64>, visit: impl FnOnce(&[f64])) {
+        if scattered.len() < self.features.len() {
+            scattered.resize(self.features.len(), 0.0);
+        }
+        met.iter().for_each(|(slot, value)| scattered[*slot as usize] = *value);
+        visit(scattered);
+        met.iter().for_each(|(slot, _)| scattered[*slot as usize] = 0.0);
     }
 
     /// Features and values of a support.
@@ -123,6 +192,12 @@ impl Supports {
 
     /// Keeps an example, which was the learner's `example`-th.
     pub(crate) fn push(&mut self, task: TaskId, x: SparseView<'_>, example: u64) {
+        self.push_unposted(task, x, example);
+        self.post(self.len() - 1);
+    }
+
+    /// Keeps an example that is not yet in the lists of its features.
+    fn push_unposted(&mut self, task: TaskId, x: SparseView<'_>, example: u64) {
         let span = self.append(x);
         self.live += span.len;
         self.spans.push(span);
@@ -155,6 +230,7 @@ impl Supports {
     /// Keeps an example in the place of another.
     pub(crate) fn replace(&mut self, at: usize, task: TaskId, x: SparseView<'_>, example: u64) {
         let old = self.spans[at];
+        self.unpost(at, x.indices());
         if x.len() <= old.room {
             for (offset, (feature, value)) in x.iter().enumerate() {
                 self.entry_slots[old.start + offset] = self.slot_of(feature);
@@ -164,31 +240,83 @@ impl Supports {
         } else {
             self.spans[at] = self.append(x);
         }
+        self.post(at);
         self.live = self.live - old.len + x.len();
         (self.tasks[at], self.squares[at], self.examples[at]) = (task, square(x), example);
         self.tidy();
     }
 
+    /// Takes a support out of the lists of its features, but for those that stay.
+    fn unpost(&mut self, at: usize, stay: &[u32]) {
+        let mut stay = stay.iter().copied().peekable();
+        for slot in &self.entry_slots[self.spans[at].range()] {
+            let feature = self.features[*slot as usize];
+            while stay.next_if(|other| *other < feature).is_some() {}
+            if stay.next_if_eq(&feature).is_none() {
+                self.postings.remove(*slot as usize, at as u32);
+            }
+        }
+    }
+
+    /// Puts a support into the lists of its features.
+    fn post(&mut self, at: usize) {
+        let range = self.spans[at].range();
+        for (slot, value) in self.entry_slots[range.clone()].iter().zip(&self.values[range]) {
+            self.postings.put(*slot as usize, at as u32, *value);
+        }
+    }
+
     /// Forgets an example; the last one takes its place.
     pub(crate) fn swap_remove(&mut self, at: usize) {
+        let last = self.len() - 1;
+        self.unpost(at, &[]);
+        if at != last {
+            self.unpost(last, &[]);
+        }
         self.live -= self.spans.swap_remove(at).len;
         self.tasks.swap_remove(at);
         self.squares.swap_remove(at);
         self.examples.swap_remove(at);
+        if at != last {
+            self.post(at);
+        }
         self.tidy();
     }
 
     /// Clears away what was left behind, once it is half as much as what is kept.
     fn tidy(&mut self) {
         let most = self.live + self.live / 2 + LEFT_BEHIND;
-        if self.values.len() <= most && self.features.len() <= most {
-            return;
+        // Places of lists may be half empty without anything being left behind.
+        if self.features.len() > most || self.postings.room() > 2 * most {
+            self.number_anew(most);
+        } else if self.values.len() > most {
+            self.close_ranks(most);
         }
+    }
+
+    /// Forgets features that nobody has.
+    fn number_anew(&mut self, most: usize) {
         let mut tidied = Self::default();
         tidied.entry_slots.reserve_exact(most);
         tidied.values.reserve_exact(most);
-        self.for_each(|at, x| tidied.push(self.tasks[at], x, self.examples[at]));
+        self.for_each(|at, x| tidied.push_unposted(self.tasks[at], x, self.examples[at]));
+        let mut lengths = vec![0; tidied.features.len()];
+        tidied.entry_slots.iter().for_each(|slot| lengths[*slot as usize] += 1);
+        tidied.postings = Postings::with_lengths(&lengths);
+        (0..tidied.len()).for_each(|at| tidied.post(at));
         *self = tidied;
+    }
+
+    /// Moves the entries of all supports together.
+    fn close_ranks(&mut self, most: usize) {
+        let (mut slots, mut values) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        for span in &mut self.spans {
+            let start = values.len();
+            slots.extend_from_slice(&self.entry_slots[span.range()]);
+            values.extend_from_slice(&self.values[span.range()]);
+            *span = Span { start, len: span.len, room: span.len };
+        }
+        (self.entry_slots, self.values) = (slots, values);
     }
 
     /// Copies a support into buffers, its features sorted.
@@ -243,6 +371,7 @@ impl Supports {
     /// Bytes held.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.slots.heap_bytes()
+            + self.postings.heap_bytes()
             + (self.features.capacity() + self.tasks.capacity() + self.entry_slots.capacity()) * 4
             + (self.squares.capacity() + self.examples.capacity() + self.values.capacity()) * 8
             + self.spans.capacity() * size_of::<Span>()
@@ -309,14 +438,31 @@ impl Supports {
     }
 }
 
-/// Inner product of a support with the scattered example, in four sums side by side.
-#[inline]
-fn gather(scattered: &[f64], slots: &[u32], values: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    for (at, (slot, value)) in slots.iter().zip(values).enumerate() {
-        sums[at % 4] += scattered[*slot as usize] * value;
+/// `row *= relations`; a value beyond all numbers is nothing to an unrelated task.
+struct Relate<'a> {
+    row: &'a mut [f64],
+    relations: &'a [f64],
+}
+
+impl WithSimd for Relate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (value, relation) in self.row.iter_mut().zip(self.relations) {
+            *value = if *relation == 0.0 { 0.0 } else { *relation * *value };
+        }
     }
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+/// Inner product of a support with the scattered example.
+fn gather(scattered: &[f64], slots: &[u32], values: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for (slot, value) in slots.iter().zip(values) {
+        sum += scattered[*slot as usize] * value;
+    }
+    sum
 }
 
 /// Saved form of [`Supports`].
@@ -344,15 +490,21 @@ mod tests {
         supports.push(TaskId(0), x(&[1, 5], &[2.0, 3.0]), 1);
         supports.push(TaskId(1), x(&[], &[]), 2);
         supports.push(TaskId(0), x(&[0, 5, 4_000_000_000], &[1.0, -1.0, 4.0]), 7);
-        let products = |z: SparseView<'_>, wanted: &dyn Fn(TaskId) -> bool| {
-            let mut found = Vec::new();
-            supports.products(z, wanted, |at, product| found.push((at, product)));
-            found
-        };
+        let (linear, mut row) = (KernelConfig::default(), Vec::new());
         let z = x(&[5, 9, 4_000_000_000], &[10.0, 1.0, 0.5]);
-        assert_eq!(products(z, &|_| true), [(0, 30.0), (1, 0.0), (2, -8.0)]);
+        supports.likenesses(&linear, z, &mut row);
+        assert_eq!(row, [30.0, 0.0, -8.0]);
+        let only = |wanted: u32| {
+            let factor = move |task: &TaskId| if task.0 == wanted { 3.0 } else { 0.0 };
+            move |tasks: &[TaskId], relations: &mut Vec<f64>| relations.extend(tasks.iter().map(factor))
+        };
+        supports.related(&linear, z, only(0), &mut row);
+        assert_eq!(row, [90.0, 0.0, -24.0]);
         // Nothing of an example is left behind for the next.
-        assert_eq!(products(x(&[1], &[1.0]), &|task| task == TaskId(0)), [(0, 2.0), (2, 0.0)]);
+        supports.related(&linear, x(&[1], &[1.0]), only(0), &mut row);
+        assert_eq!(row, [6.0, 0.0, 0.0]);
+        supports.related(&linear, z, only(1), &mut row);
+        assert_eq!(row, [0.0; 3]);
         assert_eq!(supports.square(2), 18.0);
         let restored = Supports::restore(2, 7, &supports.state()).unwrap();
         assert_eq!(restored.entries(2).collect::<Vec<_>>(), supports.entries(2).collect::<Vec<_>>());
@@ -397,17 +549,23 @@ mod tests {
                     (*task, &indices[..], &values[..])
                 });
             });
-            let mut count = 0;
-            let probe = SparseView::trusted(&[1], &[2.0]);
-            set.products(
-                probe,
-                |_| true,
-                |at, product| {
-                    count += 1;
-                    assert_eq!(product, 2.0 * naive[at].2[0]);
-                },
-            );
-            assert_eq!(count, naive.len());
+            // Along the features of the example, and along those of supports.
+            let (_, indices, values) = &naive[7];
+            let (probe, mut row) = (SparseView::trusted(indices, values), Vec::new());
+            set.likenesses(&KernelConfig::default(), probe, &mut row);
+            assert_eq!(row.len(), naive.len());
+            for (at, product) in row.iter().enumerate() {
+                let (_, indices, values) = &naive[at];
+                let expected = merged_product(probe, SparseView::trusted(indices, values));
+                assert_eq!(product.to_bits(), expected.to_bits());
+                let mut alone = Vec::new();
+                let only = |tasks: &[TaskId], relations: &mut Vec<f64>| {
+                    relations.extend((0..tasks.len()).map(|other| f64::from(u8::from(other == at))));
+                };
+                set.related(&KernelConfig::default(), probe, only, &mut alone);
+                assert_eq!(alone[at].to_bits(), expected.to_bits());
+                assert_eq!(alone.iter().filter(|value| **value != 0.0).count(), 1);
+            }
         }
     }
 }
