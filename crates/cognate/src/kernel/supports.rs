@@ -1,7 +1,7 @@
 //! Examples kept side by side, and their inner products with one more.
 //!
-//! An incoming example meets all of them along its own features, or only some: then it is scattered into an array, and
-//! each of those gathers along its features. Either way an inner product is summed up in the order of the features, so it
+//! An incoming example meets most of them along its own features. It is scattered into an array for the others, those that
+//! are new or alone in being related: each of them gathers along its features. Either way an inner product is summed up in the order of the features, so it
 //! has the same bits. Features are renumbered as they are first kept, so that array is as long as there are different ones.
 //!
 //! A support may be replaced or removed. What it leaves behind, entries and features that nobody has, is cleared away
@@ -61,6 +61,8 @@ const LEFT_BEHIND: usize = 64;
 /// Buffers of a prediction.
 #[derive(Default)]
 struct Scratch {
+    /// Where the example's features are looked up.
+    places: Vec<u32>,
     /// Slots of the example's features, with its values; those that no support has are left out.
     met: Vec<(u32, f64)>,
     /// The scattered example: all zeros between uses.
@@ -106,8 +108,8 @@ impl Supports {
     /// Puts the kernel values k(x_s, x) into `row`, one a support.
     pub(crate) fn likenesses(&self, kernel: &KernelConfig, x: SparseView<'_>, row: &mut Vec<f64>) {
         SCRATCH.with_borrow_mut(|scratch| {
-            self.meet(x, &mut scratch.met);
-            self.products(&scratch.met, row);
+            self.meet(x, scratch);
+            self.products(&scratch.met, &mut scratch.scattered, row);
         });
         kernel.values(row, square(x), &self.squares);
     }
@@ -122,27 +124,24 @@ impl Supports {
         row: &mut Vec<f64>,
     ) {
         SCRATCH.with_borrow_mut(|scratch| {
-            let Scratch { met, scattered, relations } = scratch;
+            self.meet(x, scratch);
+            let Scratch { met, scattered, relations, .. } = scratch;
             relations.clear();
             relate(&self.tasks, relations);
-            self.meet(x, met);
             let related = relations.iter().filter(|relation| **relation != 0.0).count();
             // Entries that are walked over, either way; a support taken by itself costs a few more.
-            let along_x =
-                || met.iter().map(|(slot, _)| self.postings.of(*slot as usize).0.len()).sum::<usize>();
+            let along_x = || met.iter().map(|(slot, _)| self.postings.of(*slot).0.len()).sum::<usize>();
             if related < self.len() && related * (4 + self.live / self.len()) < along_x() {
                 row.clear();
                 row.resize(self.len(), 0.0);
                 self.scattered(met, scattered, |scattered| {
                     for (at, relation) in relations.iter().enumerate().filter(|pair| *pair.1 != 0.0) {
-                        let range = self.spans[at].range();
-                        let product =
-                            gather(scattered, &self.entry_slots[range.clone()], &self.values[range]);
+                        let product = self.gather(scattered, at);
                         row[at] = relation * kernel.value(product, square(x), self.squares[at]);
                     }
                 });
             } else {
-                self.products(met, row);
+                self.products(met, scattered, row);
                 kernel.values(row, square(x), &self.squares);
                 Width::find().run(Relate { row, relations });
             }
@@ -150,27 +149,45 @@ impl Supports {
     }
 
     /// Looks up the features of an example.
-    fn meet(&self, x: SparseView<'_>, met: &mut Vec<(u32, f64)>) {
+    fn meet(&self, x: SparseView<'_>, scratch: &mut Scratch) {
+        let Scratch { places, met, .. } = scratch;
+        // All searches begin before the first ends, so that they wait for memory together.
+        places.clear();
+        places.extend(x.indices().iter().map(|feature| self.slots.begin(*feature)));
+        self.slots.places(x.indices(), places);
         met.clear();
-        let slots = x.iter().map(|(feature, value)| (self.slots.get(feature), value));
-        met.extend(slots.filter(|pair| pair.0 > 0).map(|(slot, value)| (slot - 1, value)));
+        let slots = places.iter().map(|place| self.slots.at(*place));
+        let known = slots.zip(x.values()).filter(|pair| pair.0 > 0);
+        met.extend(known.map(|(slot, value)| (slot - 1, *value)));
     }
 
     /// Inner products with all supports.
-    fn products(&self, met: &[(u32, f64)], row: &mut Vec<f64>) {
+    fn products(&self, met: &[(u32, f64)], scattered: &mut Vec<f64>, row: &mut Vec<f64>) {
         row.clear();
         row.resize(self.len(), 0.0);
-        let (row, width) = (&mut row[..], Width::find());
+        let (listed, width) = (&mut row[..self.postings.count()], Width::find());
         for (slot, value) in met {
-            let (supports, values) = self.postings.of(*slot as usize);
-            if supports.len() == row.len() {
-                width.add_scaled(row, *value, values);
+            let (supports, values) = self.postings.of(*slot);
+            if supports.len() == listed.len() {
+                width.add_scaled(listed, *value, values);
             } else {
                 for (support, other) in supports.iter().zip(values) {
-                    row[*support as usize] += value * other;
+                    listed[*support as usize] += value * other;
                 }
             }
         }
+        self.scattered(met, scattered, |scattered| {
+            for at in self.postings.changed() {
+                row[*at as usize] = self.gather(scattered, *at as usize);
+            }
+        });
+    }
+
+    /// The inner product of a support with the scattered example.
+    fn gather(&self, scattered: &[f64], at: usize) -> f64 {
+        let range = self.spans[at].range();
+        let entries = self.entry_slots[range.clone()].iter().zip(&self.values[range]);
+        entries.fold(0.0, |sum, (slot, value)| sum + scattered[*slot as usize] * value)
     }
 
     /// Hands out the example scattered over the slots.
@@ -192,18 +209,29 @@ impl Supports {
 
     /// Keeps an example, which was the learner's `example`-th.
     pub(crate) fn push(&mut self, task: TaskId, x: SparseView<'_>, example: u64) {
-        self.push_unposted(task, x, example);
-        self.post(self.len() - 1);
+        self.push_unlisted(task, x, example);
+        self.changed(self.len() - 1);
     }
 
-    /// Keeps an example that is not yet in the lists of its features.
-    fn push_unposted(&mut self, task: TaskId, x: SparseView<'_>, example: u64) {
+    fn push_unlisted(&mut self, task: TaskId, x: SparseView<'_>, example: u64) {
         let span = self.append(x);
         self.live += span.len;
         self.spans.push(span);
         self.tasks.push(task);
         self.squares.push(square(x));
         self.examples.push(example);
+    }
+
+    /// Has a support that changed left out of the lists, until they are made anew.
+    fn changed(&mut self, at: usize) {
+        if self.postings.change(at as u32, self.len()) {
+            self.make_postings();
+        }
+    }
+
+    fn make_postings(&mut self) {
+        let entries = |span: &Span| (&self.entry_slots[span.range()], &self.values[span.range()]);
+        self.postings.make(self.features.len(), || self.spans.iter().map(entries));
     }
 
     /// Writes the entries of an example behind all others.
@@ -230,7 +258,6 @@ impl Supports {
     /// Keeps an example in the place of another.
     pub(crate) fn replace(&mut self, at: usize, task: TaskId, x: SparseView<'_>, example: u64) {
         let old = self.spans[at];
-        self.unpost(at, x.indices());
         if x.len() <= old.room {
             for (offset, (feature, value)) in x.iter().enumerate() {
                 self.entry_slots[old.start + offset] = self.slot_of(feature);
@@ -240,54 +267,26 @@ impl Supports {
         } else {
             self.spans[at] = self.append(x);
         }
-        self.post(at);
         self.live = self.live - old.len + x.len();
         (self.tasks[at], self.squares[at], self.examples[at]) = (task, square(x), example);
+        self.changed(at);
         self.tidy();
-    }
-
-    /// Takes a support out of the lists of its features, but for those that stay.
-    fn unpost(&mut self, at: usize, stay: &[u32]) {
-        let mut stay = stay.iter().copied().peekable();
-        for slot in &self.entry_slots[self.spans[at].range()] {
-            let feature = self.features[*slot as usize];
-            while stay.next_if(|other| *other < feature).is_some() {}
-            if stay.next_if_eq(&feature).is_none() {
-                self.postings.remove(*slot as usize, at as u32);
-            }
-        }
-    }
-
-    /// Puts a support into the lists of its features.
-    fn post(&mut self, at: usize) {
-        let range = self.spans[at].range();
-        for (slot, value) in self.entry_slots[range.clone()].iter().zip(&self.values[range]) {
-            self.postings.put(*slot as usize, at as u32, *value);
-        }
     }
 
     /// Forgets an example; the last one takes its place.
     pub(crate) fn swap_remove(&mut self, at: usize) {
-        let last = self.len() - 1;
-        self.unpost(at, &[]);
-        if at != last {
-            self.unpost(last, &[]);
-        }
         self.live -= self.spans.swap_remove(at).len;
         self.tasks.swap_remove(at);
         self.squares.swap_remove(at);
         self.examples.swap_remove(at);
-        if at != last {
-            self.post(at);
-        }
+        self.postings.clear(self.len());
         self.tidy();
     }
 
     /// Clears away what was left behind, once it is half as much as what is kept.
     fn tidy(&mut self) {
         let most = self.live + self.live / 2 + LEFT_BEHIND;
-        // Places of lists may be half empty without anything being left behind.
-        if self.features.len() > most || self.postings.room() > 2 * most {
+        if self.features.len() > most {
             self.number_anew(most);
         } else if self.values.len() > most {
             self.close_ranks(most);
@@ -299,11 +298,8 @@ impl Supports {
         let mut tidied = Self::default();
         tidied.entry_slots.reserve_exact(most);
         tidied.values.reserve_exact(most);
-        self.for_each(|at, x| tidied.push_unposted(self.tasks[at], x, self.examples[at]));
-        let mut lengths = vec![0; tidied.features.len()];
-        tidied.entry_slots.iter().for_each(|slot| lengths[*slot as usize] += 1);
-        tidied.postings = Postings::with_lengths(&lengths);
-        (0..tidied.len()).for_each(|at| tidied.post(at));
+        self.for_each(|at, x| tidied.push_unlisted(self.tasks[at], x, self.examples[at]));
+        tidied.make_postings();
         *self = tidied;
     }
 
@@ -454,15 +450,6 @@ impl WithSimd for Relate<'_> {
             *value = if *relation == 0.0 { 0.0 } else { *relation * *value };
         }
     }
-}
-
-/// Inner product of a support with the scattered example.
-fn gather(scattered: &[f64], slots: &[u32], values: &[f64]) -> f64 {
-    let mut sum = 0.0;
-    for (slot, value) in slots.iter().zip(values) {
-        sum += scattered[*slot as usize] * value;
-    }
-    sum
 }
 
 /// Saved form of [`Supports`].
