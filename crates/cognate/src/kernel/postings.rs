@@ -68,6 +68,7 @@ impl Postings {
         self.changed.clear();
         self.starts.clear();
         // Counted two further on, summed up, and moved one back as the lists are filled.
+        self.starts.reserve_exact(slots + 2);
         self.starts.resize(slots + 2, 0);
         (entries().flat_map(|support| support.0)).for_each(|slot| self.starts[*slot as usize + 2] += 1);
         let mut total = 0;

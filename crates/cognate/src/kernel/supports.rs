@@ -5,7 +5,7 @@
 //! has the same bits. Features are renumbered as they are first kept, so that array is as long as there are different ones.
 //!
 //! A support may be replaced or removed. What it leaves behind, entries and features that nobody has, is cleared away
-//! once it is half as much as what is kept, so memory follows the supports that are there.
+//! once it is a quarter of what is kept, so memory follows the supports that are there.
 
 use std::cell::RefCell;
 
@@ -283,9 +283,9 @@ impl Supports {
         self.tidy();
     }
 
-    /// Clears away what was left behind, once it is half as much as what is kept.
+    /// Clears away what was left behind, once it is a quarter of what is kept.
     fn tidy(&mut self) {
-        let most = self.live + self.live / 2 + LEFT_BEHIND;
+        let most = self.live + self.live / 4 + LEFT_BEHIND;
         if self.features.len() > most {
             self.number_anew(most);
         } else if self.values.len() > most {
