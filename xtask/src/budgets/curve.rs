@@ -1,6 +1,6 @@
 //! Error against budget: what does forgetting cost?
 //!
-//! `school` with the complete graph, the kernel of Table 1, budgets from 1 to 50 % of what independent Perceptrons keep;
+//! `school` with the complete graph, the kernel of Table 1, budgets from 1 to 25 % of what independent Perceptrons keep;
 //! share of mistakes of one pass, mean over shuffles. Beside them a learner that keeps every mistaken example.
 
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::plot::scale::{Steps, Unit};
 use crate::relations::in_parallel;
 use crate::sets::task_count;
 
-const SHARES: [f64; 6] = [0.01, 0.02, 0.05, 0.10, 0.20, 0.50];
+const SHARES: [f64; 5] = [0.01, 0.02, 0.05, 0.10, 0.25];
 
 /// Measures; draws the figure if that is wanted.
 pub(super) fn run(options: &Options) -> Result<bool> {

@@ -33,7 +33,8 @@ pub(super) fn run(options: &Options) -> Result<bool> {
     let scikit_learn = bench::scikit_learn()?;
     let mut text = format!("{}. Minimum (median) of {} rounds.\n\n", scikit_learn.facts, options.runs);
     let mut kept = true;
-    for (name, block) in [("school", "`rbf_kernel`"), ("sentiment", "scipy CSR product")] {
+    let contests = [("school", "`rbf_kernel`"), ("sentiment", "scipy CSR product")];
+    for (name, block) in contests.into_iter().filter(|contest| contest.0.contains(&options.only)) {
         let set = Set::named(name)?;
         let contest = Contest::hold(options, &scikit_learn.python, set)?;
         let (table, fits) = contest.table(set, block);

@@ -209,17 +209,13 @@ impl Supports {
 
     /// Keeps an example, which was the learner's `example`-th.
     pub(crate) fn push(&mut self, task: TaskId, x: SparseView<'_>, example: u64) {
-        self.push_unlisted(task, x, example);
-        self.changed(self.len() - 1);
-    }
-
-    fn push_unlisted(&mut self, task: TaskId, x: SparseView<'_>, example: u64) {
         let span = self.append(x);
         self.live += span.len;
         self.spans.push(span);
         self.tasks.push(task);
         self.squares.push(square(x));
         self.examples.push(example);
+        self.changed(self.len() - 1);
     }
 
     /// Has a support that changed left out of the lists, until they are made anew.
@@ -295,12 +291,22 @@ impl Supports {
 
     /// Forgets features that nobody has.
     fn number_anew(&mut self, most: usize) {
-        let mut tidied = Self::default();
-        tidied.entry_slots.reserve_exact(most);
-        tidied.values.reserve_exact(most);
-        self.for_each(|at, x| tidied.push_unlisted(self.tasks[at], x, self.examples[at]));
-        tidied.make_postings();
-        *self = tidied;
+        self.close_ranks(most);
+        // From 1; 0 is a feature without a number.
+        let (mut numbers, mut features) = (vec![0; self.features.len()], Vec::new());
+        for slot in &mut self.entry_slots {
+            let number = &mut numbers[*slot as usize];
+            if *number == 0 {
+                features.push(self.features[*slot as usize]);
+                *number = features.len() as u32;
+            }
+            *slot = *number - 1;
+        }
+        self.slots = IndexMap::default();
+        self.slots.reserve(&features);
+        (1..).zip(&features).for_each(|(number, feature)| *self.slots.entry(*feature) = number);
+        self.features = features;
+        self.make_postings();
     }
 
     /// Moves the entries of all supports together.
