@@ -1,7 +1,7 @@
 //! How fast are learners in fixed memory, beside kernel blocks of the same size that are computed in one call?
 //!
-//! Counted is computing only, on data in memory: for ours one pass of `run::learn`, which predicts and updates and counts
-//! mistakes, on one thread; for the others one call of scikit-learn's `rbf_kernel` (on rows as an array, or as a sparse matrix
+//! Counted is computing only, on data in memory: for ours one pass in which every example is predicted and learnt, on one
+//! thread; for the others one call of scikit-learn's `rbf_kernel` (on rows as an array, or as a sparse matrix
 //! where that is faster) or of a product of scipy's sparse matrices, for all n rows and the first B, with the threads that they
 //! take by themselves. Everyone runs once a round, so that what disturbs the machine disturbs all.
 
@@ -11,9 +11,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use cognate::run::{self, RunOptions};
-use cognate::stream::{Memory, Order};
-use cognate::{Model, RunConfig};
+use cognate::rng::generator;
+use cognate::stream::Memory;
+use cognate::{LearnerConfig, Tasks};
+use rand::seq::SliceRandom as _;
 use serde_json::{Value, json};
 
 use super::{LEARNERS, Options, Set, counts, independent, publish, share_of};
@@ -65,7 +66,7 @@ struct Contest {
 
 impl Contest {
     fn hold(options: &Options, python: &std::path::Path, set: &Set) -> Result<Self> {
-        let (stream, kernel) = (set.load(options)?.ordered(Order::Shuffle, 1, false), set.kernel()?);
+        let (stream, kernel) = (shuffled(&set.load(options)?), set.kernel()?);
         let tasks = task_count(&stream);
         let budget = share_of(counts(&independent(&kernel), tasks, stream.clone())?.mistakes, SHARE);
         let gamma = kernel["gaussian"]["gamma"].as_f64();
@@ -77,7 +78,7 @@ impl Contest {
             contest.block.push(peer.turn()?);
             for (id, costs) in LEARNERS.iter().zip(&mut contest.ours) {
                 let learner = json!({*id: {"graph": "complete", "kernel": kernel, "budget": budget}});
-                costs.push(pass(&learner, tasks, stream.clone())?);
+                costs.push(pass(&learner, tasks, &stream)?);
             }
         }
         ensure!(peer.rows == stream.len() as u64, "{}: the peer has {} rows", set.name, peer.rows);
@@ -133,14 +134,24 @@ fn least(costs: &[Cost], figure: fn(&Cost) -> f64) -> f64 {
     costs.iter().map(figure).fold(f64::INFINITY, f64::min)
 }
 
-/// One pass of a learner over a stream in memory.
-fn pass(learner: &Value, tasks: usize, mut stream: Memory) -> Result<Cost> {
-    let config: RunConfig = serde_json::from_value(json!({ "tasks": tasks, "learner": learner }))?;
-    let mut model = Model::new(&config)?;
+/// The examples in another order, one behind the other.
+fn shuffled(stream: &Memory) -> Memory {
+    let mut examples: Vec<_> = stream.examples().collect();
+    examples.shuffle(&mut generator(1, 0));
+    let mut shuffled = Memory::new();
+    examples.into_iter().for_each(|(task, example)| shuffled.push(task, example));
+    shuffled
+}
+
+/// One pass of a learner over a stream in memory: every example is predicted and learnt.
+fn pass(learner: &Value, tasks: usize, stream: &Memory) -> Result<Cost> {
+    let config: LearnerConfig = serde_json::from_value(learner.clone())?;
+    let mut learner = config.build(&Tasks::numbered(tasks))?;
+    let learner = learner.as_learn_one();
     let (start, cpu) = (Instant::now(), thread_seconds()?);
-    run::learn(&mut model, &mut stream, &RunOptions::default(), &mut ())?;
+    let updates = stream.examples().filter(|(_, example)| learner.learn(*example).updated).count();
     let cost = Cost { wall: start.elapsed().as_secs_f64(), cpu: thread_seconds()? - cpu };
-    ensure!(model.metrics().total().examples == stream.len() as u64, "the pass is not whole");
+    ensure!(updates > 0, "nothing was learnt");
     Ok(cost)
 }
 

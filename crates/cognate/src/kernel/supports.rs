@@ -58,11 +58,16 @@ impl Span {
 /// Entries and features that may be left behind whatever is kept.
 const LEFT_BEHIND: usize = 64;
 
+/// Supports whose inner products are gathered side by side.
+const LANES: usize = 4;
+
 /// Buffers of a prediction.
 #[derive(Default)]
 struct Scratch {
-    /// Where the example's features are looked up.
+    /// Where the example's features are, then their slots.
     places: Vec<u32>,
+    /// Those that no support has.
+    unknown: Vec<u32>,
     /// Slots of the example's features, with its values; those that no support has are left out.
     met: Vec<(u32, f64)>,
     /// The scattered example: all zeros between uses.
@@ -136,7 +141,7 @@ impl Supports {
                 row.resize(self.len(), 0.0);
                 self.scattered(met, scattered, |scattered| {
                     for (at, relation) in relations.iter().enumerate().filter(|pair| *pair.1 != 0.0) {
-                        let product = self.gather(scattered, at);
+                        let [product] = self.gather(scattered, |_| at);
                         row[at] = relation * kernel.value(product, square(x), self.squares[at]);
                     }
                 });
@@ -151,13 +156,9 @@ impl Supports {
     /// Looks up the features of an example.
     fn meet(&self, x: SparseView<'_>, scratch: &mut Scratch) {
         let Scratch { places, met, .. } = scratch;
-        // All searches begin before the first ends, so that they wait for memory together.
-        places.clear();
-        places.extend(x.indices().iter().map(|feature| self.slots.begin(*feature)));
-        self.slots.places(x.indices(), places);
+        self.look_up(x, places);
         met.clear();
-        let slots = places.iter().map(|place| self.slots.at(*place));
-        let known = slots.zip(x.values()).filter(|pair| pair.0 > 0);
+        let known = places.iter().zip(x.values()).filter(|pair| *pair.0 > 0);
         met.extend(known.map(|(slot, value)| (slot - 1, *value)));
     }
 
@@ -177,17 +178,37 @@ impl Supports {
             }
         }
         self.scattered(met, scattered, |scattered| {
-            for at in self.postings.changed() {
-                row[*at as usize] = self.gather(scattered, *at as usize);
+            let mut fours = self.postings.changed().chunks_exact(LANES);
+            for four in fours.by_ref() {
+                let products = self.gather::<LANES>(scattered, |lane| four[lane] as usize);
+                four.iter().zip(products).for_each(|(at, product)| row[*at as usize] = product);
+            }
+            for at in fours.remainder() {
+                [row[*at as usize]] = self.gather(scattered, |_| *at as usize);
             }
         });
     }
 
-    /// The inner product of a support with the scattered example.
-    fn gather(&self, scattered: &[f64], at: usize) -> f64 {
-        let range = self.spans[at].range();
-        let entries = self.entry_slots[range.clone()].iter().zip(&self.values[range]);
-        entries.fold(0.0, |sum, (slot, value)| sum + scattered[*slot as usize] * value)
+    /// Inner products of some supports with the scattered example, side by side: one sum alone waits for itself.
+    fn gather<const N: usize>(&self, scattered: &[f64], at: impl Fn(usize) -> usize) -> [f64; N] {
+        let entries: [_; N] = std::array::from_fn(|lane| {
+            let range = self.spans[at(lane)].range();
+            (&self.entry_slots[range.clone()], &self.values[range])
+        });
+        let all_have = entries.iter().map(|(slots, _)| slots.len()).min().unwrap_or(0);
+        let heads = entries.map(|(slots, values)| (&slots[..all_have], &values[..all_have]));
+        let mut sums = [0.0; N];
+        for entry in 0..all_have {
+            for (sum, (slots, values)) in sums.iter_mut().zip(&heads) {
+                *sum += scattered[slots[entry] as usize] * values[entry];
+            }
+        }
+        for (sum, (slots, values)) in sums.iter_mut().zip(&entries) {
+            for (slot, value) in slots[all_have..].iter().zip(&values[all_have..]) {
+                *sum += scattered[*slot as usize] * value;
+            }
+        }
+        sums
     }
 
     /// Hands out the example scattered over the slots.
@@ -233,32 +254,51 @@ impl Supports {
     /// Writes the entries of an example behind all others.
     fn append(&mut self, x: SparseView<'_>) -> Span {
         let span = Span { start: self.values.len(), len: x.len(), room: x.len() };
-        for (feature, value) in x.iter() {
-            let slot = self.slot_of(feature);
-            self.entry_slots.push(slot);
-            self.values.push(value);
-        }
+        self.with_slots(x, |supports, slots| supports.entry_slots.extend_from_slice(slots));
+        self.values.extend_from_slice(x.values());
         span
     }
 
-    /// The number of a feature, new where no support has had it.
-    fn slot_of(&mut self, feature: u32) -> u32 {
-        let slot = self.slots.entry(feature);
-        if *slot == 0 {
-            self.features.push(feature);
-            *slot = self.features.len() as u32;
-        }
-        *slot - 1
+    /// Hands out the slots of an example's features, new where no support has had them.
+    fn with_slots(&mut self, x: SparseView<'_>, take: impl FnOnce(&mut Self, &[u32])) {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let Scratch { places, unknown, .. } = scratch;
+            self.look_up(x, places);
+            unknown.clear();
+            let zeros = places.iter().zip(x.indices()).filter(|pair| *pair.0 == 0);
+            unknown.extend(zeros.map(|(_, feature)| *feature));
+            self.slots.reserve(unknown);
+            let mut next = unknown.iter();
+            for slot in places.iter_mut() {
+                if *slot == 0
+                    && let Some(feature) = next.next()
+                {
+                    self.features.push(*feature);
+                    *slot = self.features.len() as u32;
+                    *self.slots.new_entry(*feature) = *slot;
+                }
+                *slot -= 1;
+            }
+            take(self, places);
+        });
+    }
+
+    /// Looks up the numbers of an example's features: slots from 1, or 0.
+    fn look_up(&self, x: SparseView<'_>, numbers: &mut Vec<u32>) {
+        // All searches begin before the first ends, so that they wait for memory together.
+        numbers.clear();
+        numbers.extend(x.indices().iter().map(|feature| self.slots.begin(*feature)));
+        self.slots.places(x.indices(), numbers);
+        numbers.iter_mut().for_each(|place| *place = self.slots.at(*place));
     }
 
     /// Keeps an example in the place of another.
     pub(crate) fn replace(&mut self, at: usize, task: TaskId, x: SparseView<'_>, example: u64) {
         let old = self.spans[at];
         if x.len() <= old.room {
-            for (offset, (feature, value)) in x.iter().enumerate() {
-                self.entry_slots[old.start + offset] = self.slot_of(feature);
-                self.values[old.start + offset] = value;
-            }
+            let range = old.start..old.start + x.len();
+            self.values[range.clone()].copy_from_slice(x.values());
+            self.with_slots(x, |supports, slots| supports.entry_slots[range].copy_from_slice(slots));
             self.spans[at].len = x.len();
         } else {
             self.spans[at] = self.append(x);
@@ -304,7 +344,7 @@ impl Supports {
         }
         self.slots = IndexMap::default();
         self.slots.reserve(&features);
-        (1..).zip(&features).for_each(|(number, feature)| *self.slots.entry(*feature) = number);
+        (1..).zip(&features).for_each(|(number, feature)| *self.slots.new_entry(*feature) = number);
         self.features = features;
         self.make_postings();
     }
