@@ -12,6 +12,7 @@ mod convex;
 mod docs;
 mod fuzz;
 mod generated;
+mod plot;
 mod relation_speed;
 mod relations;
 mod robust;
@@ -47,7 +48,7 @@ enum Command {
     Relations(relations::Options),
     /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
     Robust(robust::Options),
-    /// Compare learners in fixed memory with Table 1 of MB12
+    /// Compare learners in fixed memory with Table 1 of MB12; their speed, memory, and error against budget
     Budgets(budgets::Options),
     /// Compare `convex` with CS15's tables, and measure how long a fit takes
     Convex(convex::Options),

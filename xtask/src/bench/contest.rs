@@ -102,13 +102,13 @@ impl Series {
     }
 
     /// The middle one of the runs.
-    pub(super) fn median(&self, figure: Figure) -> f64 {
+    pub(crate) fn median(&self, figure: Figure) -> f64 {
         median(self.runs.iter().map(figure).collect())
     }
 }
 
 /// The middle value; of an even number, the mean of the middle two.
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use super::peers::{Peer, Peers};
 
-/// One line for the page.
-pub(super) fn facts(peers: &Peers) -> String {
+/// One line for the page, with those peers that take part.
+pub(super) fn facts(peers: &Peers, who: &[Peer]) -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let mut facts = vec![
         format!("{cores} cores"),
@@ -13,7 +13,7 @@ pub(super) fn facts(peers: &Peers) -> String {
         first_line(Command::new("rustc").arg("--version")),
         first_line(Command::new("python3").arg("--version")),
     ];
-    facts.extend(Peer::ALL.into_iter().map(|peer| {
+    facts.extend(who.iter().map(|&peer| {
         if peers.has(peer) {
             format!("{} {}", peer.name(), peer.version())
         } else {

@@ -24,6 +24,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
+pub(crate) use contest::median;
 use contest::{Arena, Contest};
 use files::{Folders, Stream};
 use peers::{Peer, Peers};
@@ -81,10 +82,30 @@ pub(crate) fn cluster_stream() -> Result<PathBuf> {
     files::generated(&Folders::open()?, preset, preset.rows)
 }
 
+/// scikit-learn, installed beside the other peers.
+pub(crate) struct ScikitLearn {
+    /// The Python that has it.
+    pub(crate) python: PathBuf,
+    /// What figures were measured on.
+    pub(crate) facts: String,
+}
+
+/// Installs scikit-learn if it is missing.
+pub(crate) fn scikit_learn() -> Result<ScikitLearn> {
+    let peers = Peers::ready(&Folders::open()?, &[Peer::ScikitLearn]);
+    ensure!(peers.has(Peer::ScikitLearn), "scikit-learn is not installed and cannot be");
+    Ok(ScikitLearn { python: peers.python().to_owned(), facts: machine::facts(&peers, &[Peer::ScikitLearn]) })
+}
+
+/// The program, built as users build it.
+pub(crate) fn program() -> Result<PathBuf> {
+    build(&Folders::open()?)
+}
+
 /// Measures; `false` if `--check` found a limit broken.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let folders = Folders::open()?;
-    let peers = Peers::ready(&folders);
+    let peers = Peers::ready(&folders, &Peer::ALL);
     if options.accuracy {
         let (text, kept) = accuracy::measure(&folders, &peers, &options.only)?;
         if options.write {
@@ -98,7 +119,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         None => PathBuf::new(),
     };
     let arena = Arena { folders: &folders, cognate, peers: &peers };
-    let facts = machine::facts(&peers);
+    let facts = machine::facts(&peers, &Peer::ALL);
     let streams: Vec<Stream> =
         options.preset.iter().map(|preset| prepare(&folders, preset, options)).collect::<Result<_>>()?;
     let mut kept = true;

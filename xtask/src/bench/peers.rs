@@ -75,7 +75,7 @@ pub(super) struct Peers {
 
 impl Peers {
     /// Installs what is missing; a peer that cannot be installed is named and left out.
-    pub(super) fn ready(folders: &Folders) -> Self {
+    pub(super) fn ready(folders: &Folders, who: &[Peer]) -> Self {
         let home = folders.bench.join("peers");
         let python = home.join("bin/python");
         if !python.exists() {
@@ -88,7 +88,7 @@ impl Peers {
         }
         let mut installed = freeze(&python);
         let mut present = Vec::new();
-        for peer in Peer::ALL {
+        for &peer in who {
             if !is_installed(peer, &installed) {
                 eprintln!("peers: installing {} {}", peer.name(), peer.version());
                 if let Err(error) = install(folders, &python, peer) {
@@ -101,6 +101,11 @@ impl Peers {
             }
         }
         Self { python, present }
+    }
+
+    /// The Python of the environment.
+    pub(super) fn python(&self) -> &Path {
+        &self.python
     }
 
     /// Whether this peer can be run.

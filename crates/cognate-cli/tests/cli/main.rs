@@ -4,6 +4,7 @@ mod bad_files;
 mod bad_lines;
 mod bad_settings;
 mod bound;
+mod budgets;
 mod data;
 mod demo;
 mod family;

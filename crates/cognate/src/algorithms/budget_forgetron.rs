@@ -28,14 +28,15 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget_random::{COEFFICIENT, budget_problems};
-use super::{About, Algorithm, InteractionFileError, Parameters, Protocol};
+use super::budget_random::COEFFICIENT;
+use super::{About, Algorithm, Protocol};
 use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
 use crate::kernel::{
-    ActiveSet, ActiveSetState, Budget, KernelConfig, OnBudget, merged_product, restored_coefficients, square,
+    ActiveSet, ActiveSetState, Budget, BudgetParameters, Common, KernelConfig, OnBudget, Overhead,
+    merged_product, restored_coefficients, square,
 };
 use crate::learner::{LearnOne, Predict};
 use crate::tasks::Tasks;
@@ -67,22 +68,20 @@ impl Default for BudgetForgetronConfig {
     }
 }
 
-impl Parameters for BudgetForgetronConfig {
-    fn validate(&self) -> Vec<ConfigProblem> {
-        let mut problems = budget_problems(&self.graph, &self.kernel, self.budget, COEFFICIENT);
-        if !(self.bound.is_finite() && self.bound > 0.0) {
-            let message = format!("must be positive and finite, got {}", self.bound);
-            problems.push(ConfigProblem::new("bound", message));
-        }
-        problems
+impl BudgetParameters for BudgetForgetronConfig {
+    const OVERHEAD: Overhead = COEFFICIENT;
+
+    fn common(&self) -> Common<'_> {
+        Common { graph: &self.graph, kernel: &self.kernel, budget: self.budget }
     }
 
-    fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
-        self.graph.declare(tasks)
+    fn graph_mut(&mut self) -> &mut TaskGraphConfig {
+        &mut self.graph
     }
 
-    fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
-        self.graph.read_file().map(|()| None)
+    fn other_problem(&self) -> Option<ConfigProblem> {
+        let message = format!("must be positive and finite, got {}", self.bound);
+        (!(self.bound.is_finite() && self.bound > 0.0)).then(|| ConfigProblem::new("bound", message))
     }
 }
 
@@ -256,7 +255,7 @@ impl Algorithm for BudgetForgetron {
 
     fn build(config: &BudgetForgetronConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
         Ok(Self {
-            active: ActiveSet::build(&config.graph, &config.kernel, config.budget, tasks)?,
+            active: ActiveSet::build(config, tasks)?,
             coefficients: Vec::new(),
             mistakes: 0,
             damage: 0.0,

@@ -27,23 +27,26 @@
 //! changes nothing in it.
 //! Reduces to: `kernel-perceptron` on the same graph while there are at most B mistakes and none is projected.
 
+mod threshold;
+
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget_random::budget_problems;
-use super::{About, Algorithm, InteractionFileError, Parameters, Protocol};
+use super::{About, Algorithm, Protocol};
 use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
 use crate::kernel::{
-    ActiveSet, ActiveSetState, Budget, KernelConfig, OnBudget, Overhead, restored_coefficients,
+    ActiveSet, ActiveSetState, Budget, BudgetParameters, Common, KernelConfig, OnBudget, Overhead,
+    restored_coefficients,
 };
 use crate::learner::{LearnOne, Outcome, Predict};
-use crate::linalg::{InverseGram, InverseGramState, Projected};
+use crate::linalg::{InverseGram, InverseGramState, Projected, dot};
 use crate::tasks::Tasks;
+pub(super) use threshold::Threshold;
 
 /// Parameters of `budget-projectron`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,25 +78,19 @@ impl Default for BudgetProjectronConfig {
 /// Coefficients, scratch, and P with room to be formed anew.
 const OVERHEAD: Overhead = Overhead { example: 64, pair: 24 };
 
-/// What is wrong with a threshold.
-pub(super) fn threshold_problem(threshold: f64) -> Option<ConfigProblem> {
-    let message = format!("must be positive and finite, got {threshold}");
-    (!(threshold.is_finite() && threshold > 0.0)).then(|| ConfigProblem::new("threshold", message))
-}
+impl BudgetParameters for BudgetProjectronConfig {
+    const OVERHEAD: Overhead = OVERHEAD;
 
-impl Parameters for BudgetProjectronConfig {
-    fn validate(&self) -> Vec<ConfigProblem> {
-        let mut problems = budget_problems(&self.graph, &self.kernel, self.budget, OVERHEAD);
-        problems.extend(threshold_problem(self.threshold));
-        problems
+    fn common(&self) -> Common<'_> {
+        Common { graph: &self.graph, kernel: &self.kernel, budget: self.budget }
     }
 
-    fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
-        self.graph.declare(tasks)
+    fn graph_mut(&mut self) -> &mut TaskGraphConfig {
+        &mut self.graph
     }
 
-    fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
-        self.graph.read_file().map(|()| None)
+    fn other_problem(&self) -> Option<ConfigProblem> {
+        Threshold::problem(self.threshold)
     }
 }
 
@@ -103,9 +100,7 @@ pub struct BudgetProjectron {
     active: ActiveSet,
     coefficients: Vec<f64>,
     inverse: InverseGram,
-    threshold: f64,
-    /// The largest K_tt of a mistaken example.
-    longest: f64,
+    threshold: Threshold,
     scratch: Scratch,
 }
 
@@ -122,23 +117,6 @@ impl Scratch {
         let numbers = self.gamma.capacity() + self.scores.capacity();
         self.projected.heap_bytes() + numbers * size_of::<f64>()
     }
-}
-
-/// Whether so small a squared distance from the span of at most `slots` examples is none at all.
-pub(super) fn in_span(distance: f64, own: f64, slots: usize, threshold: f64) -> bool {
-    distance <= (threshold * threshold).max(64.0 * f64::EPSILON * slots as f64 * own)
-}
-
-/// What is said where no example can ever be kept.
-pub(super) fn threshold_remark(threshold: f64, longest: f64) -> Option<String> {
-    let never = longest > 0.0 && longest <= threshold * threshold;
-    let length = longest.sqrt();
-    never.then(|| {
-        format!(
-            "nothing was learnt: the longest mistaken example has the length {length} under the multitask kernel, \
-             which is within the threshold of {threshold}; a smaller threshold keeps it"
-        )
-    })
 }
 
 impl BudgetProjectron {
@@ -164,12 +142,11 @@ impl BudgetProjectron {
         // P is without the factor of R that follows K, and so are the values here.
         let scale = self.active.graph().scale(self.active.tasks());
         let own = self.active.relation(task, task) * self.active.square(features);
-        self.longest = self.longest.max(own);
         let Scratch { projected, gamma, scores } = &mut self.scratch;
         projected.own = own / scale;
         projected.row.iter_mut().for_each(|value| *value /= scale);
         self.inverse.project(projected);
-        if in_span(projected.distance * scale, own, slots, self.threshold) {
+        if self.threshold.reaches(projected.distance * scale, own, slots) {
             let steps = self.coefficients.iter_mut().zip(&projected.coefficients);
             steps.for_each(|(beta, alpha)| *beta += label * alpha);
             return projected.coefficients.iter().any(|alpha| *alpha != 0.0);
@@ -216,14 +193,9 @@ impl BudgetProjectron {
 
     /// Puts the kernel values of an example into the scratch; its margin.
     fn fill_row(&mut self, task: TaskId, x: SparseView<'_>) -> f64 {
-        let (row, mut margin) = (&mut self.scratch.projected.row, 0.0);
-        row.clear();
-        row.resize(self.coefficients.len(), 0.0);
-        self.active.visit(task, x, |at, value| {
-            row[at] = value;
-            margin += self.coefficients[at] * value;
-        });
-        margin
+        let row = &mut self.scratch.projected.row;
+        self.active.values(task, x, row);
+        dot(&self.coefficients, row)
     }
 }
 
@@ -265,7 +237,7 @@ impl OnBudget for BudgetProjectron {
     }
 
     fn other_remarks(&self) -> Option<String> {
-        threshold_remark(self.threshold, self.longest)
+        self.threshold.remark()
     }
 
     fn other_bytes(&self) -> usize {
@@ -289,11 +261,10 @@ impl Algorithm for BudgetProjectron {
 
     fn build(config: &BudgetProjectronConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
         Ok(Self {
-            active: ActiveSet::build(&config.graph, &config.kernel, config.budget, tasks)?,
+            active: ActiveSet::build(config, tasks)?,
             coefficients: Vec::new(),
             inverse: InverseGram::default(),
-            threshold: config.threshold,
-            longest: 0.0,
+            threshold: Threshold::new(config.threshold),
             scratch: Scratch::default(),
         })
     }
@@ -303,7 +274,7 @@ impl Algorithm for BudgetProjectron {
             active: self.active.state(),
             coefficients: Block(self.coefficients.clone()),
             inverse: self.inverse.state(),
-            longest: self.longest,
+            longest: self.threshold.longest(),
         }
     }
 
@@ -312,10 +283,6 @@ impl Algorithm for BudgetProjectron {
         let count = self.active.len();
         self.coefficients = restored_coefficients(state.coefficients.0, count)?;
         self.inverse = InverseGram::restore(count, &state.inverse)?;
-        if !(state.longest.is_finite() && state.longest >= 0.0) {
-            return Err(StateError::new("the length of the longest example is no number"));
-        }
-        self.longest = state.longest;
-        Ok(())
+        self.threshold.restore(state.longest)
     }
 }

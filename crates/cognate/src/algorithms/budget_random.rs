@@ -23,12 +23,14 @@ use rand_chacha::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, InteractionFileError, Parameters, Protocol};
+use super::{About, Algorithm, Protocol};
 use crate::block::Block;
-use crate::error::{ConfigError, ConfigProblem, StateError};
+use crate::error::{ConfigError, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
-use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, OnBudget, Overhead};
+use crate::kernel::{
+    ActiveSet, ActiveSetState, Budget, BudgetParameters, Common, KernelConfig, OnBudget, Overhead,
+};
 use crate::learner::{LearnOne, Predict};
 use crate::rng::{EVICTION_STREAM, generator};
 use crate::tasks::Tasks;
@@ -50,29 +52,15 @@ pub struct BudgetRandomConfig {
 /// An example's label.
 pub(super) const COEFFICIENT: Overhead = Overhead { example: 16, pair: 0 };
 
-/// Everything wrong with the parameters that all learners on a budget have.
-pub(super) fn budget_problems(
-    graph: &TaskGraphConfig,
-    kernel: &KernelConfig,
-    budget: Budget,
-    overhead: Overhead,
-) -> Vec<ConfigProblem> {
-    let kernel = kernel.validate().into_iter().map(|problem| problem.within("kernel"));
-    // The paths of a graph's problems begin with `graph` already.
-    graph.validate().into_iter().chain(kernel).chain(budget.validate(overhead)).collect()
-}
+impl BudgetParameters for BudgetRandomConfig {
+    const OVERHEAD: Overhead = COEFFICIENT;
 
-impl Parameters for BudgetRandomConfig {
-    fn validate(&self) -> Vec<ConfigProblem> {
-        budget_problems(&self.graph, &self.kernel, self.budget, COEFFICIENT)
+    fn common(&self) -> Common<'_> {
+        Common { graph: &self.graph, kernel: &self.kernel, budget: self.budget }
     }
 
-    fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
-        self.graph.declare(tasks)
-    }
-
-    fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
-        self.graph.read_file().map(|()| None)
+    fn graph_mut(&mut self) -> &mut TaskGraphConfig {
+        &mut self.graph
     }
 }
 
@@ -186,7 +174,7 @@ impl Algorithm for BudgetRandom {
     type State = BudgetRandomState;
 
     fn build(config: &BudgetRandomConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
-        let active = ActiveSet::build(&config.graph, &config.kernel, config.budget, tasks)?;
+        let active = ActiveSet::build(config, tasks)?;
         Ok(Self { active, labels: Vec::new(), seed: config.seed, evictions: 0, given: Vec::new() })
     }
 

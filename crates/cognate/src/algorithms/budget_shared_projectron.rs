@@ -34,13 +34,14 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget_projectron::{Scratch, in_span, threshold_problem, threshold_remark};
-use super::budget_random::budget_problems;
-use super::{About, Algorithm, InteractionFileError, Parameters, Protocol};
+use super::budget_projectron::{Scratch, Threshold};
+use super::{About, Algorithm, Protocol};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
-use crate::kernel::{ActiveSet, ActiveSetState, Budget, KernelConfig, OnBudget, Overhead};
+use crate::kernel::{
+    ActiveSet, ActiveSetState, Budget, BudgetParameters, Common, KernelConfig, OnBudget, Overhead,
+};
 use crate::learner::{LearnOne, Outcome, Predict};
 use crate::linalg::{InverseGram, InverseGramState};
 use crate::tasks::Tasks;
@@ -76,19 +77,19 @@ impl Default for BudgetSharedProjectronConfig {
 /// Scratch, and P with room to be formed anew; sets of coefficients come on top.
 const OVERHEAD: Overhead = Overhead { example: 48, pair: 24 };
 
-impl Parameters for BudgetSharedProjectronConfig {
-    fn validate(&self) -> Vec<ConfigProblem> {
-        let mut problems = budget_problems(&self.graph, &self.kernel, self.budget, OVERHEAD);
-        problems.extend(threshold_problem(self.threshold));
-        problems
+impl BudgetParameters for BudgetSharedProjectronConfig {
+    const OVERHEAD: Overhead = OVERHEAD;
+
+    fn common(&self) -> Common<'_> {
+        Common { graph: &self.graph, kernel: &self.kernel, budget: self.budget }
     }
 
-    fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
-        self.graph.declare(tasks)
+    fn graph_mut(&mut self) -> &mut TaskGraphConfig {
+        &mut self.graph
     }
 
-    fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
-        self.graph.read_file().map(|()| None)
+    fn other_problem(&self) -> Option<ConfigProblem> {
+        Threshold::problem(self.threshold)
     }
 }
 
@@ -98,9 +99,7 @@ pub struct BudgetSharedProjectron {
     active: ActiveSet,
     sets: Sets,
     inverse: InverseGram,
-    threshold: f64,
-    /// The largest k(x, x) of a mistaken example.
-    longest: f64,
+    threshold: Threshold,
     scratch: Scratch,
 }
 
@@ -148,12 +147,11 @@ impl BudgetSharedProjectron {
         }
         self.shrink_to(slots, features);
         let own = self.active.square(features);
-        self.longest = self.longest.max(own);
         let (tasks, count) = (self.active.tasks(), self.active.len());
         let Scratch { projected, gamma, scores } = &mut self.scratch;
         projected.own = own;
         self.inverse.project(projected);
-        if in_span(projected.distance, own, slots, self.threshold) {
+        if self.threshold.reaches(projected.distance, own, slots) {
             self.sets.add(self.active.graph(), task, tasks, label, &projected.coefficients);
             return projected.coefficients.iter().any(|alpha| *alpha != 0.0);
         }
@@ -198,9 +196,7 @@ impl BudgetSharedProjectron {
 
 impl Predict for BudgetSharedProjectron {
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
-        let (coefficient, mut margin) = (self.coefficients_of(task), 0.0);
-        self.active.visit_plain(x, |at, likeness| margin += coefficient(at) * likeness);
-        margin
+        self.active.with_likenesses(x, |row| self.margin_of(task, row))
     }
 }
 
@@ -243,7 +239,7 @@ impl OnBudget for BudgetSharedProjectron {
     }
 
     fn other_remarks(&self) -> Option<String> {
-        threshold_remark(self.threshold, self.longest)
+        self.threshold.remark()
     }
 
     fn other_bytes(&self) -> usize {
@@ -270,11 +266,10 @@ impl Algorithm for BudgetSharedProjectron {
         _: Option<u32>,
     ) -> Result<Self, ConfigError> {
         Ok(Self {
-            active: ActiveSet::build(&config.graph, &config.kernel, config.budget, tasks)?,
+            active: ActiveSet::build(config, tasks)?,
             sets: Sets::default(),
             inverse: InverseGram::default(),
-            threshold: config.threshold,
-            longest: 0.0,
+            threshold: Threshold::new(config.threshold),
             scratch: Scratch::default(),
         })
     }
@@ -284,7 +279,7 @@ impl Algorithm for BudgetSharedProjectron {
             active: self.active.state(),
             sets: self.sets.state(),
             inverse: self.inverse.state(),
-            longest: self.longest,
+            longest: self.threshold.longest(),
         }
     }
 
@@ -293,10 +288,6 @@ impl Algorithm for BudgetSharedProjectron {
         let (tasks, count) = (self.active.tasks(), self.active.len());
         self.sets = Sets::restore(self.active.graph(), tasks, count, &state.sets)?;
         self.inverse = InverseGram::restore(count, &state.inverse)?;
-        if !(state.longest.is_finite() && state.longest >= 0.0) {
-            return Err(StateError::new("the length of the longest example is no number"));
-        }
-        self.longest = state.longest;
-        Ok(())
+        self.threshold.restore(state.longest)
     }
 }

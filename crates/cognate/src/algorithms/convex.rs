@@ -151,15 +151,10 @@ impl Predict for Convex {
                 sum
             }),
             Weights::Inputs { supports, values } => self.with_column(values, task, |weights, intercept| {
-                let (mut sum, square) = (intercept, crate::kernel::square(x));
-                supports.products(
-                    x,
-                    |_| true,
-                    |at, product| {
-                        sum += weights[at] * self.kernel.value(product, square, supports.square(at));
-                    },
-                );
-                sum
+                let mut likenesses = Vec::new();
+                supports.likenesses(&self.kernel, x, &mut likenesses);
+                let terms = weights.iter().zip(&likenesses).map(|(weight, likeness)| weight * likeness);
+                intercept + terms.sum::<f64>()
             }),
         }
     }

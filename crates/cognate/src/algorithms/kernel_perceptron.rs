@@ -24,8 +24,9 @@ use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Interaction, InteractionConfig};
-use crate::kernel::{KernelConfig, Supports, SupportsState, square};
+use crate::kernel::{KernelConfig, Supports, SupportsState};
 use crate::learner::{Inspect, LearnOne, Predict, Support};
+use crate::linalg::dot;
 use crate::tasks::Tasks;
 
 /// Parameters of `kernel-perceptron`.
@@ -83,17 +84,11 @@ impl KernelPerceptron {
 impl Predict for KernelPerceptron {
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         let tasks = self.tasks.max(task.index() + 1);
-        let relation = |from: TaskId| self.interaction.relation(task, from, tasks);
-        let (mut margin, length) = (0.0, square(x));
-        self.supports.products(
-            x,
-            |from| relation(from) != 0.0,
-            |at, product| {
-                let likeness = self.kernel.value(product, length, self.supports.square(at));
-                margin += self.labels[at] * relation(self.supports.task(at)) * likeness;
-            },
-        );
-        margin
+        let relation = |from: &TaskId| self.interaction.relation(task, *from, tasks);
+        let relate = |from: &[TaskId], into: &mut Vec<f64>| into.extend(from.iter().map(relation));
+        let mut row = Vec::new();
+        self.supports.related(&self.kernel, x, relate, &mut row);
+        dot(&self.labels, &row)
     }
 }
 

@@ -113,19 +113,11 @@ impl SecondOrderPerceptron {
 
     /// g: the example's row of the Gram matrix of the first `count` supports.
     fn gram_row(&self, task: TaskId, x: SparseView<'_>, tasks: usize, count: usize) -> Vec<f64> {
-        let relation = |from: TaskId| self.interaction.relation(task, from, tasks);
-        let length = square(x);
-        let mut row = vec![0.0; count];
-        self.supports.products(
-            x,
-            |from| relation(from) != 0.0,
-            |at, product| {
-                if at < count {
-                    let likeness = self.kernel.value(product, length, self.supports.square(at));
-                    row[at] = relation(self.supports.task(at)) * likeness;
-                }
-            },
-        );
+        let relation = |from: &TaskId| self.interaction.relation(task, *from, tasks);
+        let relate = |from: &[TaskId], into: &mut Vec<f64>| into.extend(from.iter().map(relation));
+        let mut row = Vec::with_capacity(self.supports.len());
+        self.supports.related(&self.kernel, x, relate, &mut row);
+        row.truncate(count);
         row
     }
 

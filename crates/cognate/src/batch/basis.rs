@@ -125,16 +125,10 @@ impl Basis {
             supports.push(example.task, example.features, u64::from(at) + 1);
         }
         let mut gram = Dense::zeros(n, n);
+        let mut likenesses = Vec::new();
         for input in 0..n {
-            let square = supports.square(input);
-            let column = gram.column_mut(input);
-            supports.products(
-                examples.input(input),
-                |_| true,
-                |at, product| {
-                    column[at] = kernel.value(product, square, supports.square(at));
-                },
-            );
+            supports.likenesses(kernel, examples.input(input), &mut likenesses);
+            gram.column_mut(input).copy_from_slice(&likenesses);
         }
         if !gram.is_finite() {
             return Err(FitError::NotFinite { what: "a value of the kernel" });

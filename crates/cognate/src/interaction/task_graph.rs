@@ -215,6 +215,16 @@ impl RelationRow<'_> {
             },
         }
     }
+
+    /// Appends R\[to, from\] for many tasks.
+    pub(crate) fn fill(&self, from: &[TaskId], into: &mut Vec<f64>) {
+        match *self {
+            Self::Uniform { to, same, other } => {
+                into.extend(from.iter().map(|from| if *from == to { same } else { other }));
+            }
+            Self::Component { .. } => into.extend(from.iter().map(|from| self.entry(*from))),
+        }
+    }
 }
 
 impl TaskGraph {

@@ -2,16 +2,23 @@
 //! many fit.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Budget, KernelConfig, Overhead, Supports, SupportsState, square};
-use crate::algorithms::restored_tasks;
-use crate::error::{ConfigError, StateError};
+use crate::algorithms::{Parameters, restored_tasks};
+use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{SparseView, TaskId};
-use crate::interaction::{TaskGraph, TaskGraphConfig};
+use crate::interaction::{InteractionFileError, TaskGraph, TaskGraphConfig};
 use crate::learner::{Inspect, Support};
+use crate::linalg::dot;
 use crate::tasks::Tasks;
+
+thread_local! {
+    /// Kernel values of a prediction that has no buffer of its own.
+    static VALUES: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The active set of MB12 section 2, without coefficients.
 #[derive(Debug, Clone)]
@@ -30,12 +37,8 @@ pub(crate) struct ActiveSet {
 }
 
 impl ActiveSet {
-    pub(crate) fn build(
-        graph: &TaskGraphConfig,
-        kernel: &KernelConfig,
-        budget: Budget,
-        tasks: &Tasks,
-    ) -> Result<Self, ConfigError> {
+    pub(crate) fn build(config: &impl BudgetParameters, tasks: &Tasks) -> Result<Self, ConfigError> {
+        let Common { graph, kernel, budget } = config.common();
         Ok(Self {
             tasks: tasks.count(),
             graph: graph.build(tasks)?,
@@ -74,42 +77,31 @@ impl ActiveSet {
         self.seen += 1;
     }
 
-    /// Visits the examples of related tasks in order, with their values of the multitask kernel
-    /// R\[i, i_s\] k(x_s, x).
-    pub(crate) fn visit(&self, task: TaskId, x: SparseView<'_>, mut visit: impl FnMut(usize, f64)) {
-        let row = self.graph.row(task, self.tasks.max(task.index() + 1));
-        let length = square(x);
-        self.supports.products(
-            x,
-            |from| row.entry(from) != 0.0,
-            |at, product| {
-                let likeness = self.kernel.value(product, length, self.supports.square(at));
-                visit(at, row.entry(self.supports.task(at)) * likeness);
-            },
-        );
+    /// Puts the values of the multitask kernel R\[i, i_s\] k(x_s, x) into `row`, one an example.
+    pub(crate) fn values(&self, task: TaskId, x: SparseView<'_>, row: &mut Vec<f64>) {
+        let relations = self.graph.row(task, self.tasks.max(task.index() + 1));
+        self.supports.related(&self.kernel, x, |from, into| relations.fill(from, into), row);
     }
 
     /// sum_s beta_s R\[i, i_s\] k(x_s, x).
     pub(crate) fn margin(&self, coefficients: &[f64], task: TaskId, x: SparseView<'_>) -> f64 {
-        let mut margin = 0.0;
-        self.visit(task, x, |at, value| margin += coefficients[at] * value);
-        margin
-    }
-
-    /// Visits all examples in order, with their values of the kernel k itself.
-    pub(crate) fn visit_plain(&self, x: SparseView<'_>, mut visit: impl FnMut(usize, f64)) {
-        let length = square(x);
-        self.supports.products(
-            x,
-            |_| true,
-            |at, product| visit(at, self.kernel.value(product, length, self.supports.square(at))),
-        );
+        VALUES.with_borrow_mut(|row| {
+            self.values(task, x, row);
+            dot(coefficients, row)
+        })
     }
 
     /// Puts the values of the kernel k itself into `row`, one an example.
     pub(crate) fn likenesses(&self, x: SparseView<'_>, row: &mut Vec<f64>) {
-        row.clear();
-        self.visit_plain(x, |_, likeness| row.push(likeness));
+        self.supports.likenesses(&self.kernel, x, row);
+    }
+
+    /// What `visit` makes of the values of the kernel k itself.
+    pub(crate) fn with_likenesses<R>(&self, x: SparseView<'_>, visit: impl FnOnce(&[f64]) -> R) -> R {
+        VALUES.with_borrow_mut(|row| {
+            self.likenesses(x, row);
+            visit(row)
+        })
     }
 
     /// R\[to, from\].
@@ -223,6 +215,46 @@ pub(crate) struct ActiveSetState {
     longest: u64,
     unfit: u64,
     supports: SupportsState,
+}
+
+/// The parameters that all learners on a budget have.
+pub(crate) struct Common<'a> {
+    pub(crate) graph: &'a TaskGraphConfig,
+    pub(crate) kernel: &'a KernelConfig,
+    pub(crate) budget: Budget,
+}
+
+/// Parameters of a learner on a budget: what is done with them follows from those that all have.
+pub(crate) trait BudgetParameters {
+    /// What the learner keeps beside examples.
+    const OVERHEAD: Overhead;
+
+    fn common(&self) -> Common<'_>;
+
+    fn graph_mut(&mut self) -> &mut TaskGraphConfig;
+
+    /// What is wrong with a parameter that not all have.
+    fn other_problem(&self) -> Option<ConfigProblem> {
+        None
+    }
+}
+
+impl<C: BudgetParameters> Parameters for C {
+    fn validate(&self) -> Vec<ConfigProblem> {
+        let Common { graph, kernel, budget } = self.common();
+        let kernel = kernel.validate().into_iter().map(|problem| problem.within("kernel"));
+        // The paths of a graph's problems begin with `graph` already.
+        let problems = graph.validate().into_iter().chain(kernel).chain(budget.validate(Self::OVERHEAD));
+        problems.chain(self.other_problem()).collect()
+    }
+
+    fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
+        self.common().graph.declare(tasks)
+    }
+
+    fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
+        self.graph_mut().read_file().map(|()| None)
+    }
 }
 
 /// A learner whose hypothesis is a sum over an active set: what it tells of itself follows from that.

@@ -3,9 +3,14 @@
 mod active_set;
 mod budget;
 mod config;
+mod exponential;
+mod postings;
 mod supports;
+mod values;
 
-pub(crate) use active_set::{ActiveSet, ActiveSetState, OnBudget, restored_coefficients};
+pub(crate) use active_set::{
+    ActiveSet, ActiveSetState, BudgetParameters, Common, OnBudget, restored_coefficients,
+};
 pub use budget::Budget;
 pub(crate) use budget::Overhead;
 pub use config::{GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
@@ -13,26 +18,13 @@ pub(crate) use supports::{Supports, SupportsState, merged_product, square};
 
 impl KernelConfig {
     /// k(x, z) from x'z, |x|^2 and |z|^2.
-    #[inline]
     pub(crate) fn value(&self, product: f64, x: f64, z: f64) -> f64 {
-        match self {
-            Self::Linear(LinearConfig { normalize: false }) => product,
-            Self::Linear(LinearConfig { normalize: true }) => normalized(product, x, z),
-            Self::Polynomial(polynomial) => {
-                let value = polynomial.power(product);
-                if polynomial.normalize {
-                    normalized(value, polynomial.power(x), polynomial.power(z))
-                } else {
-                    value
-                }
-            }
-            // The distance may come out below 0 by rounding.
-            Self::Gaussian(GaussianConfig { gamma }) => (-gamma * (x + z - 2.0 * product).max(0.0)).exp(),
-        }
+        let mut value = [product];
+        self.values(&mut value, x, &[z]);
+        value[0]
     }
 
     /// k(x, x) from |x|^2.
-    #[inline]
     pub(crate) fn square(&self, x: f64) -> f64 {
         self.value(x, x, x)
     }
@@ -41,20 +33,6 @@ impl KernelConfig {
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self::Linear(LinearConfig { normalize: false })
     }
-}
-
-impl PolynomialConfig {
-    #[inline]
-    fn power(&self, product: f64) -> f64 {
-        (self.gamma * product + self.coef0).powi(self.degree as i32)
-    }
-}
-
-/// `value / sqrt(x z)`, 0 for a vector of length 0.
-#[inline]
-fn normalized(value: f64, x: f64, z: f64) -> f64 {
-    let length = x.sqrt() * z.sqrt();
-    if length > 0.0 { value / length } else { 0.0 }
 }
 
 #[cfg(test)]

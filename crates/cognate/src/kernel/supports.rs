@@ -1,20 +1,24 @@
 //! Examples kept side by side, and their inner products with one more.
 //!
-//! The incoming example is scattered into an array once; each support then gathers along its own features. Features
-//! are renumbered as they are first kept, so the array is as long as there are different ones.
+//! An incoming example meets most of them along its own features. It is scattered into an array for the others, those that
+//! are new or alone in being related: each of them gathers along its features. Either way an inner product is summed up in the order of the features, so it
+//! has the same bits. Features are renumbered as they are first kept, so that array is as long as there are different ones.
 //!
 //! A support may be replaced or removed. What it leaves behind, entries and features that nobody has, is cleared away
-//! once it is half as much as what is kept, so memory follows the supports that are there.
+//! once it is a quarter of what is kept, so memory follows the supports that are there.
 
 use std::cell::RefCell;
 
+use pulp::{Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
+use super::KernelConfig;
+use super::postings::Postings;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
 use crate::learner::Support;
-use crate::linalg::IndexMap;
+use crate::linalg::{IndexMap, Width};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Supports {
@@ -33,6 +37,8 @@ pub(crate) struct Supports {
     live: usize,
     entry_slots: Vec<u32>,
     values: Vec<f64>,
+    /// The same entries by slot.
+    postings: Postings,
 }
 
 /// Entries of one support: so many from `start` on, in a place that has room for more.
@@ -52,9 +58,26 @@ impl Span {
 /// Entries and features that may be left behind whatever is kept.
 const LEFT_BEHIND: usize = 64;
 
-thread_local! {
+/// Supports whose inner products are gathered side by side.
+const LANES: usize = 4;
+
+/// Buffers of a prediction.
+#[derive(Default)]
+struct Scratch {
+    /// Where the example's features are, then their slots.
+    places: Vec<u32>,
+    /// Those that no support has.
+    unknown: Vec<u32>,
+    /// Slots of the example's features, with its values; those that no support has are left out.
+    met: Vec<(u32, f64)>,
     /// The scattered example: all zeros between uses.
-    static SCATTERED: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+    scattered: Vec<f64>,
+    /// How much each support has to do with the example.
+    relations: Vec<f64>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 /// |x|^2.
@@ -87,31 +110,115 @@ impl Supports {
         self.squares[at]
     }
 
-    /// Visits the supports whose task is wanted, in order, with their inner products with `x`.
-    pub(crate) fn products(
+    /// Puts the kernel values k(x_s, x) into `row`, one a support.
+    pub(crate) fn likenesses(&self, kernel: &KernelConfig, x: SparseView<'_>, row: &mut Vec<f64>) {
+        SCRATCH.with_borrow_mut(|scratch| {
+            self.meet(x, scratch);
+            self.products(&scratch.met, &mut scratch.scattered, row);
+        });
+        kernel.values(row, square(x), &self.squares);
+    }
+
+    /// Puts relation(s) k(x_s, x) into `row`, one a support, 0 for those of unrelated tasks; `relate` fills in the
+    /// relations of tasks.
+    pub(crate) fn related(
         &self,
+        kernel: &KernelConfig,
         x: SparseView<'_>,
-        wanted: impl Fn(TaskId) -> bool,
-        mut visit: impl FnMut(usize, f64),
+        relate: impl FnOnce(&[TaskId], &mut Vec<f64>),
+        row: &mut Vec<f64>,
     ) {
-        SCATTERED.with_borrow_mut(|scattered| {
-            if scattered.len() < self.features.len() {
-                scattered.resize(self.features.len(), 0.0);
-            }
-            let known = |feature: u32| (self.slots.get(feature) as usize).checked_sub(1);
-            for (feature, value) in x.iter() {
-                known(feature).into_iter().for_each(|slot| scattered[slot] = value);
-            }
-            for (at, (span, task)) in self.spans.iter().zip(&self.tasks).enumerate() {
-                if wanted(*task) {
-                    let slots = &self.entry_slots[span.range()];
-                    visit(at, gather(scattered, slots, &self.values[span.range()]));
-                }
-            }
-            for feature in x.indices() {
-                known(*feature).into_iter().for_each(|slot| scattered[slot] = 0.0);
+        SCRATCH.with_borrow_mut(|scratch| {
+            self.meet(x, scratch);
+            let Scratch { met, scattered, relations, .. } = scratch;
+            relations.clear();
+            relate(&self.tasks, relations);
+            let related = relations.iter().filter(|relation| **relation != 0.0).count();
+            // Entries that are walked over, either way; a support taken by itself costs a few more.
+            let along_x = || met.iter().map(|(slot, _)| self.postings.of(*slot).0.len()).sum::<usize>();
+            if related < self.len() && related * (4 + self.live / self.len()) < along_x() {
+                row.clear();
+                row.resize(self.len(), 0.0);
+                self.scattered(met, scattered, |scattered| {
+                    for (at, relation) in relations.iter().enumerate().filter(|pair| *pair.1 != 0.0) {
+                        let [product] = self.gather(scattered, |_| at);
+                        row[at] = relation * kernel.value(product, square(x), self.squares[at]);
+                    }
+                });
+            } else {
+                self.products(met, scattered, row);
+                kernel.values(row, square(x), &self.squares);
+                Width::find().run(Relate { row, relations });
             }
         });
+    }
+
+    /// Looks up the features of an example.
+    fn meet(&self, x: SparseView<'_>, scratch: &mut Scratch) {
+        let Scratch { places, met, .. } = scratch;
+        self.look_up(x, places);
+        met.clear();
+        let known = places.iter().zip(x.values()).filter(|pair| *pair.0 > 0);
+        met.extend(known.map(|(slot, value)| (slot - 1, *value)));
+    }
+
+    /// Inner products with all supports.
+    fn products(&self, met: &[(u32, f64)], scattered: &mut Vec<f64>, row: &mut Vec<f64>) {
+        row.clear();
+        row.resize(self.len(), 0.0);
+        let (listed, width) = (&mut row[..self.postings.count()], Width::find());
+        for (slot, value) in met {
+            let (supports, values) = self.postings.of(*slot);
+            if supports.len() == listed.len() {
+                width.add_scaled(listed, *value, values);
+            } else {
+                for (support, other) in supports.iter().zip(values) {
+                    listed[*support as usize] += value * other;
+                }
+            }
+        }
+        self.scattered(met, scattered, |scattered| {
+            let mut fours = self.postings.changed().chunks_exact(LANES);
+            for four in fours.by_ref() {
+                let products = self.gather::<LANES>(scattered, |lane| four[lane] as usize);
+                four.iter().zip(products).for_each(|(at, product)| row[*at as usize] = product);
+            }
+            for at in fours.remainder() {
+                [row[*at as usize]] = self.gather(scattered, |_| *at as usize);
+            }
+        });
+    }
+
+    /// Inner products of some supports with the scattered example, side by side: one sum alone waits for itself.
+    fn gather<const N: usize>(&self, scattered: &[f64], at: impl Fn(usize) -> usize) -> [f64; N] {
+        let entries: [_; N] = std::array::from_fn(|lane| {
+            let range = self.spans[at(lane)].range();
+            (&self.entry_slots[range.clone()], &self.values[range])
+        });
+        let all_have = entries.iter().map(|(slots, _)| slots.len()).min().unwrap_or(0);
+        let heads = entries.map(|(slots, values)| (&slots[..all_have], &values[..all_have]));
+        let mut sums = [0.0; N];
+        for entry in 0..all_have {
+            for (sum, (slots, values)) in sums.iter_mut().zip(&heads) {
+                *sum += scattered[slots[entry] as usize] * values[entry];
+            }
+        }
+        for (sum, (slots, values)) in sums.iter_mut().zip(&entries) {
+            for (slot, value) in slots[all_have..].iter().zip(&values[all_have..]) {
+                *sum += scattered[*slot as usize] * value;
+            }
+        }
+        sums
+    }
+
+    /// Hands out the example scattered over the slots.
+    fn scattered(&self, met: &[(u32, f64)], scattered: &mut Vec<f64>, visit: impl FnOnce(&[f64])) {
+        if scattered.len() < self.features.len() {
+            scattered.resize(self.features.len(), 0.0);
+        }
+        met.iter().for_each(|(slot, value)| scattered[*slot as usize] = *value);
+        visit(scattered);
+        met.iter().for_each(|(slot, _)| scattered[*slot as usize] = 0.0);
     }
 
     /// Features and values of a support.
@@ -129,43 +236,76 @@ impl Supports {
         self.tasks.push(task);
         self.squares.push(square(x));
         self.examples.push(example);
+        self.changed(self.len() - 1);
+    }
+
+    /// Has a support that changed left out of the lists, until they are made anew.
+    fn changed(&mut self, at: usize) {
+        if self.postings.change(at as u32, self.len()) {
+            self.make_postings();
+        }
+    }
+
+    fn make_postings(&mut self) {
+        let entries = |span: &Span| (&self.entry_slots[span.range()], &self.values[span.range()]);
+        self.postings.make(self.features.len(), || self.spans.iter().map(entries));
     }
 
     /// Writes the entries of an example behind all others.
     fn append(&mut self, x: SparseView<'_>) -> Span {
         let span = Span { start: self.values.len(), len: x.len(), room: x.len() };
-        for (feature, value) in x.iter() {
-            let slot = self.slot_of(feature);
-            self.entry_slots.push(slot);
-            self.values.push(value);
-        }
+        self.with_slots(x, |supports, slots| supports.entry_slots.extend_from_slice(slots));
+        self.values.extend_from_slice(x.values());
         span
     }
 
-    /// The number of a feature, new where no support has had it.
-    fn slot_of(&mut self, feature: u32) -> u32 {
-        let slot = self.slots.entry(feature);
-        if *slot == 0 {
-            self.features.push(feature);
-            *slot = self.features.len() as u32;
-        }
-        *slot - 1
+    /// Hands out the slots of an example's features, new where no support has had them.
+    fn with_slots(&mut self, x: SparseView<'_>, take: impl FnOnce(&mut Self, &[u32])) {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let Scratch { places, unknown, .. } = scratch;
+            self.look_up(x, places);
+            unknown.clear();
+            let zeros = places.iter().zip(x.indices()).filter(|pair| *pair.0 == 0);
+            unknown.extend(zeros.map(|(_, feature)| *feature));
+            self.slots.reserve(unknown);
+            let mut next = unknown.iter();
+            for slot in places.iter_mut() {
+                if *slot == 0
+                    && let Some(feature) = next.next()
+                {
+                    self.features.push(*feature);
+                    *slot = self.features.len() as u32;
+                    *self.slots.new_entry(*feature) = *slot;
+                }
+                *slot -= 1;
+            }
+            take(self, places);
+        });
+    }
+
+    /// Looks up the numbers of an example's features: slots from 1, or 0.
+    fn look_up(&self, x: SparseView<'_>, numbers: &mut Vec<u32>) {
+        // All searches begin before the first ends, so that they wait for memory together.
+        numbers.clear();
+        numbers.extend(x.indices().iter().map(|feature| self.slots.begin(*feature)));
+        self.slots.places(x.indices(), numbers);
+        numbers.iter_mut().for_each(|place| *place = self.slots.at(*place));
     }
 
     /// Keeps an example in the place of another.
     pub(crate) fn replace(&mut self, at: usize, task: TaskId, x: SparseView<'_>, example: u64) {
         let old = self.spans[at];
         if x.len() <= old.room {
-            for (offset, (feature, value)) in x.iter().enumerate() {
-                self.entry_slots[old.start + offset] = self.slot_of(feature);
-                self.values[old.start + offset] = value;
-            }
+            let range = old.start..old.start + x.len();
+            self.values[range.clone()].copy_from_slice(x.values());
+            self.with_slots(x, |supports, slots| supports.entry_slots[range].copy_from_slice(slots));
             self.spans[at].len = x.len();
         } else {
             self.spans[at] = self.append(x);
         }
         self.live = self.live - old.len + x.len();
         (self.tasks[at], self.squares[at], self.examples[at]) = (task, square(x), example);
+        self.changed(at);
         self.tidy();
     }
 
@@ -175,20 +315,50 @@ impl Supports {
         self.tasks.swap_remove(at);
         self.squares.swap_remove(at);
         self.examples.swap_remove(at);
+        self.postings.clear(self.len());
         self.tidy();
     }
 
-    /// Clears away what was left behind, once it is half as much as what is kept.
+    /// Clears away what was left behind, once it is a quarter of what is kept.
     fn tidy(&mut self) {
-        let most = self.live + self.live / 2 + LEFT_BEHIND;
-        if self.values.len() <= most && self.features.len() <= most {
-            return;
+        let most = self.live + self.live / 4 + LEFT_BEHIND;
+        if self.features.len() > most {
+            self.number_anew(most);
+        } else if self.values.len() > most {
+            self.close_ranks(most);
         }
-        let mut tidied = Self::default();
-        tidied.entry_slots.reserve_exact(most);
-        tidied.values.reserve_exact(most);
-        self.for_each(|at, x| tidied.push(self.tasks[at], x, self.examples[at]));
-        *self = tidied;
+    }
+
+    /// Forgets features that nobody has.
+    fn number_anew(&mut self, most: usize) {
+        self.close_ranks(most);
+        // From 1; 0 is a feature without a number.
+        let (mut numbers, mut features) = (vec![0; self.features.len()], Vec::new());
+        for slot in &mut self.entry_slots {
+            let number = &mut numbers[*slot as usize];
+            if *number == 0 {
+                features.push(self.features[*slot as usize]);
+                *number = features.len() as u32;
+            }
+            *slot = *number - 1;
+        }
+        self.slots = IndexMap::default();
+        self.slots.reserve(&features);
+        (1..).zip(&features).for_each(|(number, feature)| *self.slots.new_entry(*feature) = number);
+        self.features = features;
+        self.make_postings();
+    }
+
+    /// Moves the entries of all supports together.
+    fn close_ranks(&mut self, most: usize) {
+        let (mut slots, mut values) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        for span in &mut self.spans {
+            let start = values.len();
+            slots.extend_from_slice(&self.entry_slots[span.range()]);
+            values.extend_from_slice(&self.values[span.range()]);
+            *span = Span { start, len: span.len, room: span.len };
+        }
+        (self.entry_slots, self.values) = (slots, values);
     }
 
     /// Copies a support into buffers, its features sorted.
@@ -243,6 +413,7 @@ impl Supports {
     /// Bytes held.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.slots.heap_bytes()
+            + self.postings.heap_bytes()
             + (self.features.capacity() + self.tasks.capacity() + self.entry_slots.capacity()) * 4
             + (self.squares.capacity() + self.examples.capacity() + self.values.capacity()) * 8
             + self.spans.capacity() * size_of::<Span>()
@@ -309,14 +480,22 @@ impl Supports {
     }
 }
 
-/// Inner product of a support with the scattered example, in four sums side by side.
-#[inline]
-fn gather(scattered: &[f64], slots: &[u32], values: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    for (at, (slot, value)) in slots.iter().zip(values).enumerate() {
-        sums[at % 4] += scattered[*slot as usize] * value;
+/// `row *= relations`; a value beyond all numbers is nothing to an unrelated task.
+struct Relate<'a> {
+    row: &'a mut [f64],
+    relations: &'a [f64],
+}
+
+impl WithSimd for Relate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (value, relation) in self.row.iter_mut().zip(self.relations) {
+            *value = if *relation == 0.0 { 0.0 } else { *relation * *value };
+        }
     }
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
 /// Saved form of [`Supports`].
@@ -344,15 +523,21 @@ mod tests {
         supports.push(TaskId(0), x(&[1, 5], &[2.0, 3.0]), 1);
         supports.push(TaskId(1), x(&[], &[]), 2);
         supports.push(TaskId(0), x(&[0, 5, 4_000_000_000], &[1.0, -1.0, 4.0]), 7);
-        let products = |z: SparseView<'_>, wanted: &dyn Fn(TaskId) -> bool| {
-            let mut found = Vec::new();
-            supports.products(z, wanted, |at, product| found.push((at, product)));
-            found
-        };
+        let (linear, mut row) = (KernelConfig::default(), Vec::new());
         let z = x(&[5, 9, 4_000_000_000], &[10.0, 1.0, 0.5]);
-        assert_eq!(products(z, &|_| true), [(0, 30.0), (1, 0.0), (2, -8.0)]);
+        supports.likenesses(&linear, z, &mut row);
+        assert_eq!(row, [30.0, 0.0, -8.0]);
+        let only = |wanted: u32| {
+            let factor = move |task: &TaskId| if task.0 == wanted { 3.0 } else { 0.0 };
+            move |tasks: &[TaskId], relations: &mut Vec<f64>| relations.extend(tasks.iter().map(factor))
+        };
+        supports.related(&linear, z, only(0), &mut row);
+        assert_eq!(row, [90.0, 0.0, -24.0]);
         // Nothing of an example is left behind for the next.
-        assert_eq!(products(x(&[1], &[1.0]), &|task| task == TaskId(0)), [(0, 2.0), (2, 0.0)]);
+        supports.related(&linear, x(&[1], &[1.0]), only(0), &mut row);
+        assert_eq!(row, [6.0, 0.0, 0.0]);
+        supports.related(&linear, z, only(1), &mut row);
+        assert_eq!(row, [0.0; 3]);
         assert_eq!(supports.square(2), 18.0);
         let restored = Supports::restore(2, 7, &supports.state()).unwrap();
         assert_eq!(restored.entries(2).collect::<Vec<_>>(), supports.entries(2).collect::<Vec<_>>());
@@ -397,17 +582,23 @@ mod tests {
                     (*task, &indices[..], &values[..])
                 });
             });
-            let mut count = 0;
-            let probe = SparseView::trusted(&[1], &[2.0]);
-            set.products(
-                probe,
-                |_| true,
-                |at, product| {
-                    count += 1;
-                    assert_eq!(product, 2.0 * naive[at].2[0]);
-                },
-            );
-            assert_eq!(count, naive.len());
+            // Along the features of the example, and along those of supports.
+            let (_, indices, values) = &naive[7];
+            let (probe, mut row) = (SparseView::trusted(indices, values), Vec::new());
+            set.likenesses(&KernelConfig::default(), probe, &mut row);
+            assert_eq!(row.len(), naive.len());
+            for (at, product) in row.iter().enumerate() {
+                let (_, indices, values) = &naive[at];
+                let expected = merged_product(probe, SparseView::trusted(indices, values));
+                assert_eq!(product.to_bits(), expected.to_bits());
+                let mut alone = Vec::new();
+                let only = |tasks: &[TaskId], relations: &mut Vec<f64>| {
+                    relations.extend((0..tasks.len()).map(|other| f64::from(u8::from(other == at))));
+                };
+                set.related(&KernelConfig::default(), probe, only, &mut alone);
+                assert_eq!(alone[at].to_bits(), expected.to_bits());
+                assert_eq!(alone.iter().filter(|value| **value != 0.0).count(), 1);
+            }
         }
     }
 }

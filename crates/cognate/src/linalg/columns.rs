@@ -65,15 +65,11 @@ impl Columns {
         match &self.vectors {
             Vectors::Weights(rows) => rows.project(x),
             Vectors::Sums { kernel, supports, steps } => {
-                let (mut products, length) = (vec![0.0; self.tasks], square(x));
-                supports.products(
-                    x,
-                    |_| true,
-                    |at, product| {
-                        let likeness = kernel.value(product, length, supports.square(at));
-                        products[supports.task(at).index()] += steps[at] * likeness;
-                    },
-                );
+                let (mut products, mut row) = (vec![0.0; self.tasks], Vec::new());
+                supports.likenesses(kernel, x, &mut row);
+                for (at, (step, likeness)) in steps.iter().zip(row).enumerate() {
+                    products[supports.task(at).index()] += step * likeness;
+                }
                 products
             }
         }

@@ -4,10 +4,12 @@
 //! Rounding errors grow with the condition of H and with every exchange, so P is formed anew by Cholesky once in a
 //! while: after as many evictions as there are rows, which is O(B^2) an eviction; after an eighth of them where some
 //! entries of HP - I, looked at in passing, say that P drifts.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
+use pulp::{Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
-use super::{Symmetric, check_finite, dot};
+use super::{Symmetric, Width, check_finite, dot};
 use crate::block::Block;
 use crate::error::StateError;
 
@@ -85,21 +87,24 @@ impl InverseGram {
     pub(crate) fn project(&self, new: &mut Projected) {
         debug_assert_eq!(new.row.len(), self.size, "a value an example");
         new.coefficients.clear();
-        new.coefficients.extend((0..self.size).map(|at| dot(self.row(at), &new.row)));
+        new.coefficients.resize(self.size, 0.0);
+        self.add_product(&self.inverse, 1.0, &new.row, &mut new.coefficients);
         new.measure();
         if new.distance < CLOSE * new.own {
             // What is wrong with alpha is divided by r^2 once the example is kept: one step of refinement, with H.
-            let wrong = |at: usize| new.row[at] - dot(self.gram_row(at), &new.coefficients);
-            new.rest.clear();
-            new.rest.extend((0..self.size).map(wrong));
+            new.rest.clone_from(&new.row);
+            self.add_product(&self.gram, -1.0, &new.coefficients, &mut new.rest);
             // Values around the largest number overflow where H is close to singular.
             if new.rest.iter().all(|rest| rest.is_finite()) {
-                for (at, alpha) in new.coefficients.iter_mut().enumerate() {
-                    *alpha += dot(self.row(at), &new.rest);
-                }
+                self.add_product(&self.inverse, 1.0, &new.rest, &mut new.coefficients);
                 new.measure();
             }
         }
+    }
+
+    /// `into += sign * matrix * factors` for H or P.
+    fn add_product(&self, matrix: &[f64], sign: f64, factors: &[f64], into: &mut [f64]) {
+        Width::find().run(AddProduct { into, sign, factors, matrix, stride: self.stride });
     }
 
     /// Entry (at, at) of the inverse with the new example: one over the squared distance of `at` from all others.
@@ -123,9 +128,9 @@ impl InverseGram {
         self.border.clear();
         self.border.extend(new.coefficients.iter().map(|alpha| alpha / r));
         // [P + aa', -a/r; -a'/r, 1/r^2] with a = alpha / r.
+        let width = Width::find();
         for (at, a) in self.border.iter().enumerate() {
-            let row = &mut self.inverse[at * self.stride..][..size];
-            row.iter_mut().zip(&self.border).for_each(|(entry, b)| *entry += a * b);
+            width.add_scaled(&mut self.inverse[at * self.stride..][..size], *a, &self.border);
         }
         self.size += 1;
         for other in 0..size {
@@ -185,16 +190,9 @@ impl InverseGram {
         self.evicted.extend(column.iter().zip(&self.border).map(|(entry, b)| (entry + a * b) / root));
         // The new one's entry of that column.
         let last = -a / r / root;
-        // Mirrored entries get the same two products, so they stay equal to the last bit.
-        for row in 0..self.size {
-            let (b, e) = (self.border[row], self.evicted[row]);
-            if row != at && (b != 0.0 || e != 0.0) {
-                let entries = &mut self.inverse[row * self.stride..][..self.size];
-                for ((entry, border), evicted) in entries.iter_mut().zip(&self.border).zip(&self.evicted) {
-                    *entry += b * border - e * evicted;
-                }
-            }
-        }
+        let (border, evicted) = (&self.border, &self.evicted);
+        let change = RankTwo { matrix: &mut self.inverse, stride: self.stride, border, evicted, but: at };
+        Width::find().run(change);
         for other in 0..self.size {
             let entry = -self.border[other] / r - last * self.evicted[other];
             self.set(at, other, new.row[other], entry);
@@ -209,9 +207,9 @@ impl InverseGram {
         self.evicted.clear();
         let column = &self.inverse[at * self.stride..at * self.stride + self.size];
         self.evicted.extend(column.iter().map(|entry| entry / root));
+        let width = Width::find();
         for (row, e) in self.evicted.iter().enumerate() {
-            let entries = &mut self.inverse[row * self.stride..][..self.size];
-            entries.iter_mut().zip(&self.evicted).for_each(|(entry, evicted)| *entry -= e * evicted);
+            width.add_scaled(&mut self.inverse[row * self.stride..][..self.size], -e, &self.evicted);
         }
         let last = self.size - 1;
         if at != last {
@@ -303,6 +301,67 @@ impl InverseGram {
             }
         }
         Ok(restored)
+    }
+}
+
+/// `into += sign * matrix * factors`, the matrix being symmetric: a sum of its rows, four at a time.
+struct AddProduct<'a> {
+    into: &'a mut [f64],
+    sign: f64,
+    factors: &'a [f64],
+    matrix: &'a [f64],
+    stride: usize,
+}
+
+impl WithSimd for AddProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { into, sign, factors, matrix, stride } = self;
+        let size = into.len();
+        let row = |at: usize| &matrix[at * stride..][..size];
+        let whole = factors.len() / 4 * 4;
+        for at in (0..whole).step_by(4) {
+            let rows = [row(at), row(at + 1), row(at + 2), row(at + 3)];
+            let f = [0, 1, 2, 3].map(|lane| sign * factors[at + lane]);
+            for (column, sum) in into.iter_mut().enumerate() {
+                *sum += (f[0] * rows[0][column] + f[1] * rows[1][column])
+                    + (f[2] * rows[2][column] + f[3] * rows[3][column]);
+            }
+        }
+        for at in whole..factors.len() {
+            let factor = sign * factors[at];
+            into.iter_mut().zip(row(at)).for_each(|(sum, entry)| *sum += factor * entry);
+        }
+    }
+}
+
+/// `matrix += border border' - evicted evicted'` but for one row.
+///
+/// Mirrored entries get the same two products, so they stay equal to the last bit.
+struct RankTwo<'a> {
+    matrix: &'a mut [f64],
+    stride: usize,
+    border: &'a [f64],
+    evicted: &'a [f64],
+    but: usize,
+}
+
+impl WithSimd for RankTwo<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { matrix, stride, border, evicted, but } = self;
+        for (row, (b, e)) in border.iter().zip(evicted).enumerate() {
+            if row != but && (*b != 0.0 || *e != 0.0) {
+                let entries = matrix[row * stride..].iter_mut().zip(border).zip(evicted);
+                for ((entry, border), evicted) in entries {
+                    *entry += b * border - e * evicted;
+                }
+            }
+        }
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) use side_by_side::SideBySide;
 pub use symmetric::{Symmetric, SymmetricError};
 pub(crate) use task_rows::{TaskRows, TaskRowsState};
 pub(crate) use triangle::{Blend, Triangle};
+pub(crate) use wide::Width;
 
 use crate::error::StateError;
 

@@ -30,10 +30,22 @@ impl Width {
         Self(Arch::new())
     }
 
+    /// Runs a loop that is a type of its own.
+    #[inline]
+    pub(crate) fn run<W: WithSimd>(self, work: W) -> W::Output {
+        self.0.dispatch(work)
+    }
+
     /// `sums += factor * terms`.
     #[inline]
     pub(crate) fn add_scaled(self, sums: &mut [f64], factor: f64, terms: &[f64]) {
         self.0.dispatch(AddScaled { sums, factor, terms });
+    }
+
+    /// `sums += factor * terms^2`.
+    #[inline]
+    pub(crate) fn add_scaled_squares(self, sums: &mut [f64], factor: f64, terms: &[f64]) {
+        self.0.dispatch(AddScaledSquares { sums, factor, terms });
     }
 
     /// `sums += factor * terms`, then `terms += step * rates`.
@@ -63,6 +75,23 @@ impl WithSimd for AddScaled<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         for (sum, term) in self.sums.iter_mut().zip(self.terms) {
             *sum += self.factor * term;
+        }
+    }
+}
+
+struct AddScaledSquares<'a> {
+    sums: &'a mut [f64],
+    factor: f64,
+    terms: &'a [f64],
+}
+
+impl WithSimd for AddScaledSquares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (sum, term) in self.sums.iter_mut().zip(self.terms) {
+            *sum += self.factor * term * term;
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
 use crate::interaction::{Component, Scales, TaskGraph};
-use crate::linalg::check_finite;
+use crate::linalg::{Width, check_finite};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sets {
@@ -147,10 +147,11 @@ impl Sets {
     }
 
     fn project_out(&mut self, at: usize, gamma: &[f64]) {
+        let width = Width::find();
         for set in self.own.iter_mut().chain(&mut self.sums).filter(|set| !set.is_empty()) {
             let gone = std::mem::take(&mut set[at]);
             if gone != 0.0 {
-                set.iter_mut().zip(gamma).for_each(|(entry, gamma)| *entry += gone * gamma);
+                width.add_scaled(set, gone, gamma);
             }
         }
     }
@@ -168,9 +169,8 @@ impl Sets {
     pub(super) fn squares(&self, graph: &TaskGraph, tasks: usize, squares: &mut Vec<f64>) {
         squares.clear();
         squares.resize(self.len, 0.0);
-        let mut add = |set: &[f64], factor: f64| {
-            squares.iter_mut().zip(set).for_each(|(square, entry)| *square += factor * entry * entry);
-        };
+        let width = Width::find();
+        let mut add = |set: &[f64], factor: f64| width.add_scaled_squares(squares, factor, set);
         for (task, set) in self.own.iter().enumerate().filter(|(_, set)| !set.is_empty()) {
             let own = match form(graph, TaskId(task as u32), tasks) {
                 Form::Spread { scales, .. } => scales.own,

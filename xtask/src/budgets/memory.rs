@@ -1,0 +1,87 @@
+//! Does memory stay flat? Peak resident memory of the program after a tenth of the rounds and after all.
+//!
+//! Labels follow a few features that all examples have; the others never come again, so that whoever keeps anything
+//! of an example that is gone grows.
+
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use cognate::rng::generator;
+use rand::RngExt as _;
+use serde_json::Value;
+
+use super::{LEARNERS, Options, publish};
+use crate::bench;
+
+const ROUNDS: u32 = 1_000_000;
+const BUDGET: u32 = 200;
+const TASKS: u32 = 10;
+/// Features that all examples have, and most of those that come once.
+const SHARED: u32 = 5;
+const OWN: u32 = 8;
+
+/// Growth from a tenth of the rounds to all of them that may be the system's: pages, threads.
+const SLACK: f64 = 0.05;
+
+/// Measures; whether memory stays flat.
+pub(super) fn run(options: &Options) -> Result<bool> {
+    let program = bench::program()?;
+    let mut kept = true;
+    let mut table = format!(
+        "| learner | peak MB after {} rounds | after {ROUNDS} | growth | |\n|---|---|---|---|---|\n",
+        ROUNDS / 10
+    );
+    for id in LEARNERS {
+        let early = peak(&program, id, ROUNDS / 10)?;
+        let late = peak(&program, id, ROUNDS)?;
+        let growth = late / early - 1.0;
+        kept &= growth <= SLACK;
+        let note = if growth <= SLACK { "" } else { "FAIL" };
+        let _ = writeln!(table, "| `{id}` | {early:.2} | {late:.2} | {:+.1} % | {note} |", 100.0 * growth);
+    }
+    println!("{table}");
+    publish(options, "memory", &table)?;
+    Ok(kept)
+}
+
+/// Peak resident megabytes of the program over so many rounds.
+fn peak(program: &Path, id: &str, rounds: u32) -> Result<f64> {
+    eprintln!("{id}: {rounds} rounds");
+    let mut child = Command::new(program)
+        .args(["learn", "-", "--quiet", "--json", "--normalize", "l2", "--learner", id])
+        .args(["--set", "kernel=gaussian", "--set", &format!("budget={BUDGET}")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| program.display().to_string())?;
+    let mut stdin = BufWriter::new(child.stdin.take().context("the program has no input")?);
+    write_stream(&mut stdin, rounds).and_then(|()| stdin.flush()).context("the stream")?;
+    drop(stdin);
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "{id}: {}", output.status);
+    let report: Value = serde_json::from_slice(&output.stdout).context("the report")?;
+    ensure!(report["run_examples"] == rounds, "{id}: {} of {rounds} rounds", report["run_examples"]);
+    Ok(report["peak_memory_bytes"].as_f64().context("the system tells no peak")? / 1e6)
+}
+
+fn write_stream(out: &mut impl Write, rounds: u32) -> std::io::Result<()> {
+    let mut rng = generator(12, 0);
+    for round in 0..rounds {
+        let task = rng.random_range(0..TASKS);
+        let values: Vec<f64> = (0..SHARED).map(|_| rng.random_range(-1.0..1.0)).collect();
+        let score: f64 = values.iter().sum::<f64>() + 0.3 * values[task as usize % values.len()];
+        let label = if (score > 0.0) == rng.random_bool(0.05) { "-1" } else { "+1" };
+        write!(out, "{label} qid:{task}")?;
+        for (feature, value) in (1..).zip(&values) {
+            write!(out, " {feature}:{value:.4}")?;
+        }
+        for feature in 0..rng.random_range(1..=OWN) {
+            write!(out, " {}:0.1", SHARED + 1 + round * OWN + feature)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
