@@ -281,7 +281,7 @@ const SCHOOL: [(f64, f64); 2] = [(0.75, 0.379), (0.25, 0.360)];
 
 /// Values of the constant feature that stands for the intercept where that is not free, one of which is chosen by
 /// cross-validation: the larger, the less an intercept costs.
-const CONSTANTS: [f64; 3] = [1.0, 5.0, 20.0];
+const CONSTANTS: [f64; 2] = [5.0, 20.0];
 /// The column of school that is constant.
 const CONSTANT: usize = 27;
 
@@ -293,8 +293,8 @@ fn school_methods() -> Vec<Method> {
     let all = |penalties: Vec<Value>, intercept: bool| -> Vec<Value> {
         penalties.into_iter().map(|penalty| json!({ "penalty": penalty, "intercept": intercept })).collect()
     };
-    let variances = || [30.0, 1000.0, 30_000.0].map(variance).to_vec();
-    let clusters = || [30.0, 1000.0].map(cluster).to_vec();
+    let variances = || [100.0, 10_000.0].map(variance).to_vec();
+    let clusters = || [1000.0].map(cluster).to_vec();
     methods(vec![
         Method { name: "variance", candidates: all(variances(), true) },
         Method { name: "cluster", candidates: all(clusters(), true) },
@@ -320,7 +320,7 @@ pub(super) fn school(options: &Options) -> Result<Measured> {
                     lines.iter_mut().for_each(|line| line.x[CONSTANT] = *constant);
                     let chosen: Vec<(usize, usize, f64)> =
                         train.iter().map(|at| (*at, lines[*at].task, lines[*at].label)).collect();
-                    let tuned = tuned(method, &examples(&lines, &chosen, 139)?, 9, By::Explained, draw + 1)?;
+                    let tuned = tuned(method, &examples(&lines, &chosen, 139)?, 7, By::Explained, draw + 1)?;
                     if best.as_ref().is_none_or(|(best, _)| tuned.explained > best.explained) {
                         best = Some((tuned, *constant));
                     }

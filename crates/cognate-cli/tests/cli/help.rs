@@ -15,7 +15,7 @@ fn help_of_the_program() {
 
 #[test]
 fn help_of_every_command() {
-    for command in ["learn", "predict", "inspect", "relations", "bound", "algorithms", "demo"] {
+    for command in ["learn", "fit", "predict", "inspect", "relations", "bound", "algorithms", "demo"] {
         assert_snapshot!(format!("help_{command}"), output(&format!("{command} --help")));
     }
 }
@@ -25,7 +25,10 @@ fn every_command_is_in_the_help_and_has_a_snapshot() {
     let help = output("--help");
     let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let names: Vec<&str> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names, ["learn", "predict", "inspect", "relations", "bound", "algorithms", "demo", "help"]);
+    assert_eq!(
+        names,
+        ["learn", "fit", "predict", "inspect", "relations", "bound", "algorithms", "demo", "help"]
+    );
 }
 
 #[test]

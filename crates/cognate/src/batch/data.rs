@@ -73,7 +73,7 @@ impl Examples {
             return Err(FitError::Empty);
         }
         for example in batch.examples() {
-            if !(example.label.abs() <= LARGEST_LABEL) {
+            if example.label.abs() > LARGEST_LABEL {
                 return Err(FitError::Label {
                     task: tasks.name(example.task).to_owned(),
                     label: example.label,

@@ -33,7 +33,7 @@ impl Search<'_> {
         }
         let steepest = self.largest_square();
         let mut lipschitz = steepest * self.problem.loss.largest_curvature(self.mu);
-        if !(lipschitz > 0.0) {
+        if lipschitz <= 0.0 {
             return self.status(Stopped::Converged);
         }
         let terms = self.terms;
