@@ -36,23 +36,28 @@ pub(crate) struct Search<'a> {
     pub(crate) watch: &'a dyn Fn(usize, f64) -> bool,
 }
 
-/// How much barrier and rounding fall an iteration.
-const FALL: f64 = 0.6;
-/// How much a step must gain, as a share of what is to be gained by letting them fall.
-const PAYS: f64 = 0.1;
+/// So many coordinates are decomposed in no time, however few the tasks.
+const FEW_COORDINATES: usize = 64;
+/// How much barrier and rounding fall at a time.
+const FALL: f64 = 0.4;
+/// They fall once what they cost is more than this share of the gap.
+const FOLLOWS: f64 = 0.2;
 /// The least rounding of the hinge, of a slope between 0 and 1.
 const LEAST_MU: f64 = 1e-7;
 /// Iterations without progress after which nothing more is expected.
 const PATIENCE: u32 = 6;
 /// The gap costs about as much as an iteration.
-const ITERATIONS_A_GAP: usize = 4;
+const ITERATIONS_A_GAP: usize = 3;
 
 impl Search<'_> {
     /// Which side of W the structure is put on: where it makes tasks come apart, if that is the smaller one.
     fn side(&self) -> Side {
+        let (size, tasks) = (self.problem.basis.size(), self.problem.tasks.len());
         let apart = match self.penalty {
             Penalty::None => true,
-            penalty => penalty.is_spectral() && self.problem.basis.size() <= self.problem.tasks.len(),
+            // Eigenvalue by eigenvalue, zeros beside those of M change nothing.
+            Penalty::Schatten { .. } | Penalty::LogDet { .. } => size <= tasks.max(FEW_COORDINATES),
+            penalty => penalty.is_spectral() && size <= tasks,
         };
         if apart && self.problem.shared.is_none() { Side::Coordinates } else { Side::Tasks }
     }
@@ -129,19 +134,19 @@ impl Search<'_> {
             let may_fall = (smooth && self.delta > self.terms.delta.max(1e-11 * scale))
                 || (self.problem.loss == Loss::Hinge && self.mu > LEAST_MU);
             still = if may_fall || gain > 1e-14 * objective.abs() { 0 } else { still + 1 };
-            // A lower barrier or less rounding would gain more than another step does.
-            let barrier: f64 =
-                structure.a.iter().map(|a| self.terms.lambda * self.delta * self.delta / a).sum();
-            if smooth && gain <= PAYS * barrier {
-                self.delta = (FALL * self.delta).max(self.terms.delta);
-            }
-            if self.problem.loss == Loss::Hinge && gain <= PAYS * self.mu * self.weight() {
-                self.mu = (FALL * self.mu).max(LEAST_MU);
-            }
             if iteration % ITERATIONS_A_GAP == 0 || still > 0 {
                 let (target, gap) = self.check();
                 if self.is_close(target, gap) {
                     return self.status(Stopped::Converged);
+                }
+                // Barrier and rounding follow the gap: ahead of it, what is not yet large would be frozen out.
+                if objective - target > FOLLOWS * gap || gain <= 1e-12 * objective.abs() {
+                    if smooth {
+                        self.delta = (FALL * self.delta).max(self.terms.delta);
+                    }
+                    if self.problem.loss == Loss::Hinge {
+                        self.mu = (FALL * self.mu).max(LEAST_MU);
+                    }
                 }
             }
             if still >= PATIENCE {

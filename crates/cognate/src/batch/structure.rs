@@ -102,13 +102,14 @@ impl Structure {
             return Some(Self { vectors: Some(vectors), a, value });
         }
         let (values, vectors) = gram.eigen()?;
-        // M has as many eigenvalues as there are tasks, on whichever side they are found.
+        // M has as many eigenvalues as there are tasks, on whichever side they are found: the rest of W W' are zeros.
         let mut m: Vec<f64> = values.iter().map(|m| m.max(0.0) + barrier).collect();
         m.resize(size.max(tasks), barrier);
         let mut a = penalty.step(&m, terms.lambda);
-        let paid =
-            m.iter().zip(&a).filter(|(m, _)| **m > 0.0).map(|(m, a)| terms.lambda * m / a).sum::<f64>();
-        let value = paid + terms.ridge * w.inner(w) + penalty.value(&a);
+        let counted = m.len() - tasks..;
+        let pairs = m[counted.clone()].iter().zip(&a[counted.clone()]);
+        let paid: f64 = pairs.filter(|(m, _)| **m > 0.0).map(|(m, a)| terms.lambda * m / a).sum();
+        let value = paid + terms.ridge * w.inner(w) + penalty.value(&a[counted]);
         a.truncate(size);
         Some(Self { vectors: Some(vectors), a, value })
     }
