@@ -36,8 +36,6 @@ pub(crate) struct Search<'a> {
     pub(crate) watch: &'a dyn Fn(usize, f64) -> bool,
 }
 
-/// So many coordinates are decomposed in no time, however few the tasks.
-const FEW_COORDINATES: usize = 64;
 /// How much barrier and rounding fall at a time.
 const FALL: f64 = 0.4;
 /// They fall once what they cost is more than this share of the gap.
@@ -55,8 +53,6 @@ impl Search<'_> {
         let (size, tasks) = (self.problem.basis.size(), self.problem.tasks.len());
         let apart = match self.penalty {
             Penalty::None => true,
-            // Eigenvalue by eigenvalue, zeros beside those of M change nothing.
-            Penalty::Schatten { .. } | Penalty::LogDet { .. } => size <= tasks.max(FEW_COORDINATES),
             penalty => penalty.is_spectral() && size <= tasks,
         };
         if apart && self.problem.shared.is_none() { Side::Coordinates } else { Side::Tasks }
@@ -114,7 +110,7 @@ impl Search<'_> {
         } else {
             self.delta = self.terms.delta;
         }
-        let (mut still, mut objective) = (0, f64::NAN);
+        let (mut still, mut objective, mut last) = (0, f64::NAN, f64::INFINITY);
         for iteration in 0..iterations {
             let terms = Terms { delta: self.delta, ..self.terms };
             let Some(structure) =
@@ -123,13 +119,15 @@ impl Search<'_> {
                 return self.status(Stopped::Stalled);
             };
             let mut before = self.point.clone();
-            let from = self.problem.value(&mut before, self.mu) + structure.value;
+            // Where barriers are tiny, the same objective computed twice differs by more than a step gains.
+            let from = (self.problem.value(&mut before, self.mu) + structure.value).min(last);
             let moved = self.step(side, &structure, &terms, squares.as_ref());
             objective = from;
             if let Some(next) = moved.and_then(|next| self.lowered(&before, next, from, &terms)) {
                 (self.point, objective) = next;
             }
             self.objectives.push(objective);
+            last = objective;
             let gain = from - objective;
             let may_fall = (smooth && self.delta > self.terms.delta.max(1e-11 * scale))
                 || (self.problem.loss == Loss::Hinge && self.mu > LEAST_MU);
