@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{LEARNERS, Options, Set, counts, independent, mean, publish, share_of};
 use crate::generated::root;
 use crate::plot::lines::{Detail, LineChart, Series};
-use crate::plot::scale::{Steps, Unit};
+use crate::plot::scale::{Steps, Unit, percent};
 use crate::relations::in_parallel;
 use crate::sets::task_count;
 
@@ -60,21 +60,22 @@ pub(super) fn run(options: &Options) -> Result<bool> {
     println!("{table}");
     publish(options, "curve", &table)?;
     if options.write {
-        let named = |name: &str, errors: &[f64]| Series {
-            name: name.to_owned(),
-            points: budgets.iter().map(|budget| *budget as f64).zip(errors.iter().copied()).collect(),
-        };
-        let mut series: Vec<Series> = LEARNERS.iter().zip(&rows).map(|(id, row)| named(id, row)).collect();
-        series.push(named("no budget", &[unlimited; SHARES.len()]));
+        // What the budget costs: differences would be lost beside the mistakes that nobody can help.
+        let series = LEARNERS.iter().zip(&rows).map(|(id, row)| Series {
+            name: id.trim_start_matches("budget-").to_owned(),
+            points: budgets
+                .iter()
+                .zip(*row)
+                .map(|(budget, error)| (*budget as f64, error - unlimited))
+                .collect(),
+        });
         let chart = LineChart {
-            title: format!(
-                "Share of mistakes against budget, school, {kept} mistakes of independent learners"
-            ),
+            title: format!("What a budget costs: mistakes beyond the {} without one", percent(unlimited, 1)),
             x_title: "budget in examples".to_owned(),
-            y_title: "mistakes".to_owned(),
+            y_title: "points above".to_owned(),
             x_steps: Steps::Log2,
             y_unit: Unit::Percent,
-            series,
+            series: series.collect(),
             highlight: Some(LEARNERS.len() - 1),
             ..LineChart::default()
         };
