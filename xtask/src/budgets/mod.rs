@@ -122,16 +122,13 @@ impl Set {
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
-    let parts: [(bool, fn(&Options) -> Result<bool>); 3] =
-        [(options.speed, speed::run), (options.memory, memory::run), (options.curve, curve::run)];
-    if parts.iter().all(|(wanted, _)| !wanted) {
+    if !(options.speed || options.memory || options.curve) {
         return table::run(options);
     }
-    let mut kept = true;
-    for (_, measure) in parts.iter().filter(|part| part.0) {
-        kept &= measure(options)?;
-    }
-    Ok(kept)
+    let speed = !options.speed || speed::run(options)?;
+    let memory = !options.memory || memory::run(options)?;
+    let curve = !options.curve || curve::run(options)?;
+    Ok(speed && memory && curve)
 }
 
 /// Puts a part into the page if that is wanted.

@@ -55,6 +55,9 @@ struct Cost {
     cpu: f64,
 }
 
+/// One of the two.
+type Figure = fn(&Cost) -> f64;
+
 /// What everyone took on a set, a run a round.
 struct Contest {
     rows: usize,
@@ -92,8 +95,8 @@ impl Contest {
              |---|---|---|---|---|---|---|\n",
             set.name, self.rows, self.budget, set.kernel
         );
-        let (wall, cpu): (fn(&Cost) -> f64, fn(&Cost) -> f64) = (|cost| cost.wall, |cost| cost.cpu);
-        let shown = |costs: &[Cost], figure: fn(&Cost) -> f64| {
+        let (wall, cpu): (Figure, Figure) = (|cost| cost.wall, |cost| cost.cpu);
+        let shown = |costs: &[Cost], figure: Figure| {
             let values: Vec<f64> = costs.iter().map(|cost| 1e3 * figure(cost)).collect();
             format!("{:.1} ({:.1})", least(costs, figure) * 1e3, median(values))
         };
@@ -112,7 +115,7 @@ impl Contest {
                 "budget-projectron" | "budget-shared-projectron" => Some(PROJECTRON_LIMIT),
                 _ => None,
             };
-            let ratio = |figure: fn(&Cost) -> f64| least(costs, figure) / least(against, figure);
+            let ratio = |figure: Figure| least(costs, figure) / least(against, figure);
             let fits = limit.is_none_or(|limit| ratio(wall) <= limit);
             kept &= fits;
             let _ = writeln!(
@@ -130,7 +133,7 @@ impl Contest {
     }
 }
 
-fn least(costs: &[Cost], figure: fn(&Cost) -> f64) -> f64 {
+fn least(costs: &[Cost], figure: Figure) -> f64 {
     costs.iter().map(figure).fold(f64::INFINITY, f64::min)
 }
 

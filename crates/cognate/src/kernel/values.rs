@@ -19,10 +19,10 @@ impl KernelConfig {
                 width.run(Normalized { row, squares, root: x.sqrt() });
             }
             Self::Polynomial(polynomial) => {
-                width.run(Polynomial { row, squares, x, polynomial: *polynomial })
+                width.run(Polynomial { row, squares, x, config: *polynomial });
             }
             Self::Gaussian(GaussianConfig { gamma }) => {
-                width.run(Gaussian { row, squares, x, gamma: *gamma })
+                width.run(Gaussian { row, squares, x, gamma: *gamma });
             }
         }
     }
@@ -78,7 +78,7 @@ struct Polynomial<'a> {
     row: &'a mut [f64],
     squares: &'a [f64],
     x: f64,
-    polynomial: PolynomialConfig,
+    config: PolynomialConfig,
 }
 
 /// Values whose powers are taken side by side.
@@ -89,18 +89,18 @@ impl WithSimd for Polynomial<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let PolynomialConfig { normalize, .. } = self.polynomial;
-        let root = self.polynomial.power([self.x])[0].sqrt();
+        let PolynomialConfig { normalize, .. } = self.config;
+        let root = self.config.power([self.x])[0].sqrt();
         let mut row = self.row.chunks_exact_mut(LANES);
         let mut squares = self.squares.chunks_exact(LANES);
         for (entries, squares) in row.by_ref().zip(squares.by_ref()) {
             let mut lanes = [[0.0; LANES]; 2];
             lanes[0].copy_from_slice(entries);
             lanes[1].copy_from_slice(squares);
-            entries.copy_from_slice(&self.polynomial.lanes(lanes[0], lanes[1], root, normalize));
+            entries.copy_from_slice(&self.config.lanes(lanes[0], lanes[1], root, normalize));
         }
         for (entry, z) in row.into_remainder().iter_mut().zip(squares.remainder()) {
-            [*entry] = self.polynomial.lanes([*entry], [*z], root, normalize);
+            [*entry] = self.config.lanes([*entry], [*z], root, normalize);
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Columns {
 #[derive(Debug, Clone)]
 enum Vectors {
     Weights(TaskRows),
-    Sums { kernel: KernelConfig, supports: Supports, steps: Vec<f64> },
+    Sums { kernel: KernelConfig, supports: Box<Supports>, steps: Vec<f64> },
 }
 
 impl Columns {
@@ -36,7 +36,7 @@ impl Columns {
         let vectors = if kernel.is_plain() {
             Vectors::Weights(TaskRows::new(tasks))
         } else {
-            Vectors::Sums { kernel: kernel.clone(), supports: Supports::default(), steps: Vec::new() }
+            Vectors::Sums { kernel: kernel.clone(), supports: Box::default(), steps: Vec::new() }
         };
         let nothing = Symmetric::from_fn(tasks, |_, _| 0.0);
         Self { p, tasks, vectors, mixing: nothing.clone(), gram: nothing, followed: 0 }
@@ -165,7 +165,7 @@ impl Columns {
         match (&mut self.vectors, state.weights, state.supports, state.steps) {
             (Vectors::Weights(rows), Some(saved), None, None) => *rows = TaskRows::restore(tasks, saved)?,
             (Vectors::Sums { supports, steps, .. }, None, Some(saved), Some(saved_steps)) => {
-                *supports = Supports::restore(tasks, seen, &saved)?;
+                **supports = Supports::restore(tasks, seen, &saved)?;
                 check_finite(&saved_steps.0)?;
                 if saved_steps.0.len() != supports.len() {
                     return Err(StateError::new("there is not one step a support"));
