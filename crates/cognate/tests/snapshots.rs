@@ -225,7 +225,11 @@ fn correlations_kept_whole_predict_as_ever() {
     let probe = probe();
     let view = SparseView::try_new(&indices, &probe).unwrap();
     // Printed by the program that wrote it.
-    let then = [("ann", 1.3405434567963326), ("bob", 0.09144901341030111), ("7", -3.1176104880071893)];
+    let then = [
+        ("ann", 1.340_543_456_796_332_6),
+        ("bob", 0.091_449_013_410_301_11),
+        ("7", -3.117_610_488_007_189_3),
+    ];
     for (name, then) in then {
         let now = model.learner().as_predict().margin(model.tasks().find(name).unwrap(), view);
         assert!((then - now).abs() <= 1e-9, "{name}: {then}, {now}");

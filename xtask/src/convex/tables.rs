@@ -26,7 +26,7 @@ fn read(path: &Path) -> Result<Vec<Line>> {
     let mut reader = Reader::new(vec![Input::File(path.to_owned())], Tasks::open(), options);
     let memory = Memory::load(&mut reader, &Tasks::open()).with_context(|| path.display().to_string())?;
     let features =
-        memory.examples().flat_map(|(_, example)| example.features.indices().last().copied()).max();
+        memory.examples().filter_map(|(_, example)| example.features.indices().last().copied()).max();
     let size = features.map_or(0, |last| last as usize + 1);
     let line = |(_, example): (&str, Example<'_>)| {
         let mut x = vec![0.0; size];

@@ -94,9 +94,9 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     }
     done.warn(stopped);
     if args.json {
-        output::print_json(&done.as_json())?
+        output::print_json(&done.as_json())?;
     } else {
-        output::print(&done.as_text())?
+        output::print(&done.as_text())?;
     }
     if stopped { Err(Interrupted.into()) } else { Ok(()) }
 }
@@ -308,7 +308,7 @@ impl Done<'_> {
                 total: if classes { self.all().error } else { self.all().explained },
                 examples: self.examples.len() as u64,
                 objectives: self.fitted.objectives.clone(),
-                paths: self.selection.map(|selection| paths(selection)).unwrap_or_default(),
+                paths: self.selection.map(paths).unwrap_or_default(),
                 chosen: self.selection.map(|selection| choice(&selection.candidates[selection.best].config)),
                 is_classification: classes,
                 relation,

@@ -56,7 +56,7 @@ enum Weights {
     /// A weight a feature.
     Features { features: Vec<u32>, values: Vec<f64> },
     /// A coefficient an input.
-    Inputs { supports: Supports, values: Vec<f64> },
+    Inputs { supports: Box<Supports>, values: Vec<f64> },
 }
 
 impl Convex {
@@ -87,7 +87,7 @@ impl Convex {
                         u64::from(at) + 1,
                     );
                 }
-                Weights::Inputs { supports, values: coefficients.to_vec() }
+                Weights::Inputs { supports: Box::new(supports), values: coefficients.to_vec() }
             }
         };
         Self {
@@ -289,7 +289,7 @@ impl Algorithm for Convex {
             }
             (None, Some(inputs)) => {
                 let supports = Supports::restore_in_any_order(tasks, u64::MAX, &inputs)?;
-                (supports.len(), Weights::Inputs { supports, values: state.values.0 })
+                (supports.len(), Weights::Inputs { supports: Box::new(supports), values: state.values.0 })
             }
             _ => return Err(StateError::new("there must be features or inputs")),
         };

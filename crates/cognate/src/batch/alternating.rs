@@ -123,7 +123,7 @@ impl Search<'_> {
             let from = (self.problem.value(&mut before, self.mu) + structure.value).min(last);
             let moved = self.step(side, &structure, &terms, squares.as_ref());
             objective = from;
-            if let Some(next) = moved.and_then(|next| self.lowered(&before, next, from, &terms)) {
+            if let Some(next) = moved.and_then(|next| self.lowered(&before, &next, from, &terms)) {
                 (self.point, objective) = next;
             }
             self.objectives.push(objective);
@@ -200,7 +200,7 @@ impl Search<'_> {
     }
 
     /// The step, halved until the objective is lower; none where it never is.
-    fn lowered(&self, before: &Point, step: Point, from: f64, terms: &Terms) -> Option<(Point, f64)> {
+    fn lowered(&self, before: &Point, step: &Point, from: f64, terms: &Terms) -> Option<(Point, f64)> {
         let mut point = step.clone();
         let mut share = 1.0;
         for _ in 0..40 {

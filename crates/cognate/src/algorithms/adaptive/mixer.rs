@@ -234,7 +234,7 @@ mod tests {
     fn solving_undoes_multiplying() {
         let mut newton = Newton::new();
         for round in 0..50 {
-            let z: Each = std::array::from_fn(|at| f64::from((round * (at as i32 + 3)) % 7) - 3.0);
+            let z: Each = std::array::from_fn(|at| f64::from((round * (i32::from(at as u8) + 3)) % 7) - 3.0);
             newton.learn(if round % 3 == 0 { 1.0 } else { -1.0 }, &z);
         }
         let z = [1.0, -2.0, 0.5, 3.0];

@@ -112,7 +112,7 @@ impl Mind {
                 (wide, shared / (own + shared))
             }
         };
-        [wide, total * (1.0 - common), wide, total * common].map(|variance| variance.recip())
+        [wide, total * (1.0 - common), wide, total * common].map(f64::recip)
     }
 
     /// Every member learns, on an example whose rows have been found.

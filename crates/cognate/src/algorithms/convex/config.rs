@@ -159,7 +159,7 @@ impl Default for LogDetConfig {
 }
 
 /// Parameters of the penalty `fixed`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FixedConfig {
     /// The inverse of A: `coupled` with b is the variance of the tasks around their mean, `graph` is I + L
@@ -167,12 +167,6 @@ pub struct FixedConfig {
     /// Instead: a code L of the labels, a row a dimension and a column a task; A = L'L
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coding: Option<Vec<Vec<f64>>>,
-}
-
-impl Default for FixedConfig {
-    fn default() -> Self {
-        Self { interaction: InteractionConfig::default(), coding: None }
-    }
 }
 
 /// K x K matrices beyond this take gigabytes, and minutes an iteration.
