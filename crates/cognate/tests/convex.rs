@@ -206,7 +206,7 @@ fn made_up(seed: u64, shared: bool, missing: f64, classes: bool) -> Examples {
             let weight =
                 |feature: usize| (0..2).map(|k| left[2 * feature + k] * right[2 * task + k]).sum::<f64>();
             let y = x.iter().enumerate().map(|(at, x)| 3.0 * weight(at) * x).sum::<f64>() + 0.3 * draw();
-            if (draw() + 1.0) / 2.0 < missing {
+            if f64::midpoint(draw(), 1.0) < missing {
                 continue;
             }
             let y = if classes { y.signum() } else { y + 1.0 };
