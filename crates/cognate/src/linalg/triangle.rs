@@ -18,13 +18,11 @@ pub(crate) struct Triangle {
 
 /// What becomes of a matrix when another changes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Blend<'a> {
-    /// Factor of what it was.
-    pub(crate) old: f64,
-    /// Factor of the other.
-    pub(crate) new: f64,
-    /// f and v, of which f v v' is added.
-    pub(crate) outer: Option<(f64, &'a [f64])>,
+pub(crate) enum Blend<'a> {
+    /// So much of what it was and so much of the other.
+    Mixed { old: f64, new: f64 },
+    /// So much of the other, and `factor v v'`.
+    Replaced { new: f64, factor: f64, v: &'a [f64] },
 }
 
 /// [`Triangle::add_pair_and_blend`] as work of its own.
@@ -41,24 +39,24 @@ impl WithSimd for AddPairAndBlend<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { mut mine, mut others, a, b, blend: Blend { old, new, outer } } = self;
+        let Self { mut mine, mut others, a, b, blend } = self;
         for row in 0..a.len() {
             let (entries, mine_below) = mine.split_at_mut(row + 1);
             let (blended, others_below) = others.split_at_mut(row + 1);
             let (a_row, b_row, a, b) = (a[row], b[row], &a[..=row], &b[..=row]);
             let both = entries.iter_mut().zip(blended).zip(a.iter().zip(b));
-            match outer {
-                None => {
+            match blend {
+                Blend::Mixed { old, new } => {
                     for ((entry, other), (a, b)) in both {
                         *entry += a_row * b + b_row * a;
                         *other = old * *other + new * *entry;
                     }
                 }
-                Some((factor, v)) => {
+                Blend::Replaced { new, factor, v } => {
                     let v_row = factor * v[row];
                     for (((entry, other), (a, b)), v) in both.zip(&v[..=row]) {
                         *entry += a_row * b + b_row * a;
-                        *other = old * *other + new * *entry + v_row * v;
+                        *other = new * *entry + v_row * v;
                     }
                 }
             }
@@ -134,7 +132,7 @@ impl Triangle {
         });
     }
 
-    /// Adds `a b' + b a'`, and makes another matrix `old * other + new * self + f v v'` of it in the same walk.
+    /// Adds `a b' + b a'`, and makes another matrix of it in the same walk.
     pub(crate) fn add_pair_and_blend(&mut self, a: &[f64], b: &[f64], other: &mut Self, blend: &Blend<'_>) {
         let (mine, others, blend) = (&mut self.entries, &mut other.entries, *blend);
         wide_work(AddPairAndBlend { mine, others, a, b, blend });
@@ -200,18 +198,21 @@ mod tests {
         let (a, b, v) = ([1.0, -2.0, 0.5], [0.25, 3.0, -1.0], [2.0, 0.5, 1.0]);
         let (mut gram, relation) = (Triangle::diagonal(3, 2.0), Triangle::diagonal(3, 7.0));
         let (mut walked, mut blended) = (gram.clone(), relation.clone());
-        walked.add_pair_and_blend(
-            &a,
-            &b,
-            &mut blended,
-            &Blend { old: 0.5, new: 4.0, outer: Some((-3.0, &v)) },
-        );
+        walked.add_pair_and_blend(&a, &b, &mut blended, &Blend::Mixed { old: 0.5, new: 4.0 });
         gram.add_pair(&a, &b);
         assert_eq!(walked, gram);
         for row in 0..3 {
             for column in 0..=row {
-                let expected = 0.5 * relation.entry(row, column) + 4.0 * gram.entry(row, column)
-                    - 3.0 * v[row] * v[column];
+                let expected = 0.5 * relation.entry(row, column) + 4.0 * gram.entry(row, column);
+                assert_eq!(blended.entry(row, column), expected);
+            }
+        }
+        gram.add_pair(&a, &b);
+        walked.add_pair_and_blend(&a, &b, &mut blended, &Blend::Replaced { new: 4.0, factor: -3.0, v: &v });
+        assert_eq!(walked, gram);
+        for row in 0..3 {
+            for column in 0..=row {
+                let expected = 4.0 * gram.entry(row, column) - 3.0 * v[row] * v[column];
                 assert_eq!(blended.entry(row, column), expected);
             }
         }

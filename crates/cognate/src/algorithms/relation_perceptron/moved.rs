@@ -106,7 +106,7 @@ impl Rule {
             (0.0, self.factor(trace, f64::INFINITY, tasks, unit)?)
         };
         let keep = 1.0 - self.shrink;
-        Some(Blend { old: keep * old, new: keep * new, outer: None })
+        Some(Blend::Mixed { old: keep * old, new: keep * new })
     }
 
     /// The covariance of the columns of W over the coordinates declared, or those touched.
@@ -120,7 +120,7 @@ impl Rule {
         let samples = (count - 1.0).max(1.0);
         let factor = self.factor(left / samples, unit * unit, sums.len(), unit)?;
         let new = (1.0 - self.shrink) * factor / samples;
-        Some(Blend { old: 0.0, new, outer: Some((-new / count, sums)) })
+        Some(Blend::Replaced { new, factor: -new / count, v: sums })
     }
 }
 
