@@ -17,11 +17,10 @@
 //!
 //! Cost: predict and update O(s) whatever K is. Memory: touched weights, three numbers a weight of a task.
 //!
-//! Bound: none is proven for the whole. For the mixture: on a stream of n examples with |z| <= Z, online Newton steps on the
-//! logistic loss have regret O(PARTS e^Z ln n) against the best fixed a (Hazan, Agarwal and Kale 2007), so against each
-//! member and the mean of all; an implicit step has no more than an explicit one (Kulis and Bartlett 2010). For
-//! one member, diagonal steps with rates 1 / sum h x^2 have logarithmic regret only where coordinates do not compete;
-//! AdaGrad's roots, with sqrt(n), erred more on 20 of 22 data sets.
+//! Bound: none is proven for the whole. Online Newton steps on the logistic loss have regret O(n_parts e^Z ln n) against the
+//! best fixed a on n examples with |z| <= Z (Hazan, Agarwal and Kale 2007); the mixture's are of that kind, but implicit
+//! and with the curvature itself, which the proof does not cover. Diagonal rates 1 / sum h x^2 have no such bound where
+//! coordinates compete.
 //!
 //! Departures: an example on which every member of the mixture has y margin > 1.5 teaches the mixture only. Examples too long to be
 //! squared teach no weights. A margin of exactly 0 is a mistake whatever the label.
