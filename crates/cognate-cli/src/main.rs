@@ -25,11 +25,6 @@ use clap::Parser;
 
 use args::{Arguments, Command};
 
-/// Weights of thousands of tasks are read all over memory: on the huge pages that this allocator asks for, a run takes
-/// a tenth less time (`.cargo/config.toml` tells it to).
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     arguments.color.apply();
