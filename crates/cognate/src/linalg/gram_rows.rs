@@ -164,7 +164,7 @@ impl GramRows {
     pub(crate) fn state(&self) -> GramRowsState {
         GramRowsState {
             rows: self.rows.state(),
-            gram: Block(self.gram.entries().to_vec()),
+            gram: Block(self.gram.lower()),
             sums: Block(self.sums.clone()),
             unit: self.unit,
             updates: self.updates,
@@ -179,7 +179,7 @@ impl GramRows {
         }
         Ok(Self {
             rows: TaskRows::restore(tasks, state.rows)?,
-            gram: Triangle::restore(tasks, state.gram.0)?,
+            gram: Triangle::restore(tasks, &state.gram.0)?,
             sums,
             unit: state.unit,
             updates: state.updates,

@@ -29,7 +29,7 @@ const AHEAD: usize = 4;
 
 /// Weights in a cache line, and lines of a row that are asked for; the processor guesses the rest.
 const LINE: usize = 8;
-const LINES: usize = 3;
+const LINES: usize = 13;
 
 /// Columns that [`TaskRows::project_front`] takes together.
 const FRONT: usize = 16;
@@ -60,6 +60,31 @@ impl WithSimd for ProjectFront<'_> {
             }
         }
         (front, one)
+    }
+}
+
+/// [`TaskRows::mix_front`] as work of its own.
+struct MixFront<'a> {
+    weights: &'a mut [f64],
+    stride: usize,
+    rates: &'a [[f64; FRONT]],
+}
+
+impl WithSimd for MixFront<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for row in self.weights.chunks_exact_mut(self.stride) {
+            let (front, others) = row.split_first_chunk_mut::<FRONT>().expect("there are that many columns");
+            let mut sums = [0.0; FRONT];
+            for (weight, rates) in others.iter().zip(self.rates) {
+                for (sum, rate) in sums.iter_mut().zip(rates) {
+                    *sum += *weight * rate;
+                }
+            }
+            *front = sums;
+        }
     }
 }
 
@@ -141,10 +166,11 @@ impl TaskRows {
         }
     }
 
-    /// Walks over all rows.
-    pub(crate) fn for_each_mut(&mut self, mut each: impl FnMut(&mut [f64])) {
-        let tasks = self.tasks;
-        self.weights.chunks_exact_mut(self.stride.max(1)).for_each(|row| each(&mut row[..tasks]));
+    /// The first columns of every row become a mixture of the others, each with its rates.
+    pub(crate) fn mix_front(&mut self, rates: &[[f64; FRONT]]) {
+        if self.tasks > FRONT {
+            wide_work(MixFront { weights: &mut self.weights, stride: self.stride, rates });
+        }
     }
 
     /// Inner product of `x` with the weights of the task in the given column.

@@ -285,7 +285,7 @@ impl Moved {
     pub(super) fn state(&self) -> MovedState {
         MovedState {
             weights: self.weights.state(),
-            relation: Block(self.relation.entries().to_vec()),
+            relation: Block(self.relation.lower()),
             logarithm: self.logarithm.as_ref().map(|matrix| Block(matrix.lower())),
             changes: self.changes,
         }
@@ -296,7 +296,7 @@ impl Moved {
             return Err(StateError::new("the logarithm of R is kept by `von-neumann` only"));
         }
         self.weights = GramRows::restore(tasks, state.weights)?;
-        self.relation = Triangle::restore(tasks, state.relation.0)?;
+        self.relation = Triangle::restore(tasks, &state.relation.0)?;
         self.logarithm = state.logarithm.map(|matrix| Symmetric::from_lower(tasks, &matrix.0)).transpose()?;
         self.changes = state.changes;
         Ok(())

@@ -161,15 +161,7 @@ impl ScaleFree {
 
     /// V L from V.
     fn mix(&mut self) {
-        let factors = &self.factors;
-        self.rows.for_each_mut(|row| {
-            let (mixed, vectors) = row.split_at_mut(FACTORS);
-            let mut sums = [0.0; FACTORS];
-            for (weight, factors) in vectors.iter().zip(factors) {
-                sums.iter_mut().zip(factors).for_each(|(sum, factor)| *sum += weight * factor);
-            }
-            mixed.copy_from_slice(&sums);
-        });
+        self.rows.mix_front(&self.factors);
     }
 
     /// R of the mean reading.
