@@ -298,6 +298,10 @@ fn school_methods() -> Vec<Method> {
     methods(vec![
         Method { name: "variance", candidates: all(variances(), true) },
         Method { name: "cluster", candidates: all(clusters(), true) },
+        Method {
+            name: "MTFL, intercepts cost",
+            candidates: all(vec![json!({ "schatten": { "p": 1 } })], false),
+        },
         Method { name: "variance, intercepts cost", candidates: all(variances(), false) },
         Method { name: "cluster, intercepts cost", candidates: all(clusters(), false) },
     ])
@@ -320,7 +324,7 @@ pub(super) fn school(options: &Options) -> Result<Measured> {
                     lines.iter_mut().for_each(|line| line.x[CONSTANT] = *constant);
                     let chosen: Vec<(usize, usize, f64)> =
                         train.iter().map(|at| (*at, lines[*at].task, lines[*at].label)).collect();
-                    let tuned = tuned(method, &examples(&lines, &chosen, 139)?, 7, By::Explained, draw + 1)?;
+                    let tuned = tuned(method, &examples(&lines, &chosen, 139)?, 9, By::Explained, draw + 1)?;
                     if best.as_ref().is_none_or(|(best, _)| tuned.explained > best.explained) {
                         best = Some((tuned, *constant));
                     }

@@ -99,11 +99,23 @@ impl Perceptron {
         most_tasks: None,
     };
 
-    /// Asks for the weights that the margin of an example needs.
-    pub(super) fn ask_for(&mut self, example: Example<'_>) {
+    /// Finds the weights of an example some examples ahead, the given one of a batch, and asks for them.
+    pub(super) fn ask_for(&mut self, at: usize, example: Example<'_>) {
         if let Weights::Uniform { weights, .. } = &self.weights {
-            weights.locate(example.task, example.features, &mut self.located[1]);
+            weights.locate(example.task, example.features, &mut self.located[at % AHEAD]);
         }
+    }
+
+    /// Learns the given example of a batch, which was the last that was asked for in its place.
+    pub(super) fn learn_asked(&mut self, at: usize, example: Example<'_>) -> Outcome {
+        let tasks = self.tasks_with(example.task);
+        let Weights::Uniform { rule, weights } = &mut self.weights else {
+            return self.learn(example);
+        };
+        self.tasks = tasks;
+        let located = &mut self.located[at % AHEAD];
+        weights.relocate(example.features, located);
+        learn_located(*rule, weights, tasks, example, located)
     }
 
     /// Adds `step * weights` to those of a task; for `independent` only.

@@ -139,8 +139,8 @@ impl RelationPerceptron {
         !self.is_shaded() && self.asleep() != Some(Asleep::Alone)
     }
 
-    /// Asks for the weights that the margin of an example needs.
-    fn ask_for(&mut self, example: Example<'_>) {
+    /// Asks for the weights of the given example of a batch; says whether the one alone was asked too.
+    fn ask_for(&mut self, at: usize, example: Example<'_>) -> bool {
         let (task, x) = (example.task.index(), example.features);
         match &self.weights {
             _ if self.asleep() == Some(Asleep::Moved) => {}
@@ -148,9 +148,8 @@ impl RelationPerceptron {
             Weights::ScaleFree(weights) => weights.ask_for(task, x),
         }
         let awake = self.is_alone_awake();
-        if let Some(companion) = self.companion.as_mut().filter(|_| awake) {
-            companion.ask_for(example);
-        }
+        let companion = self.companion.as_mut().filter(|_| awake);
+        companion.map(|companion| companion.ask_for(at, example)).is_some()
     }
 
     /// The margin of the one alone, for an example that the other has looked at.
@@ -237,7 +236,7 @@ impl RelationPerceptron {
     }
 
     /// Looks at an example that may not have been looked at before, and learns from it.
-    fn look_and_learn(&mut self, example: Example<'_>, margin: Option<f64>) -> Outcome {
+    fn look_and_learn(&mut self, example: Example<'_>, margin: Option<f64>, asked: Option<usize>) -> Outcome {
         let mut look = self.looks.pop().unwrap_or_default();
         self.look(example.task, example.features, true, &mut look);
         if let Some(margin) = margin.filter(|_| self.companion.is_none()) {
@@ -247,7 +246,7 @@ impl RelationPerceptron {
         match &mut self.companion {
             // One walk for margin and update: what the other learns makes no difference to it.
             Some(companion) if awake => {
-                let Outcome { margin, updated } = companion.learn(example);
+                let Outcome { margin, updated } = companion.learn(example, asked);
                 (look.alone, look.alone_learnt) = (margin, Some(updated));
             }
             _ => (look.alone, look.alone_learnt) = (look.moved, None),
@@ -272,20 +271,23 @@ impl Predict for RelationPerceptron {
 
 impl LearnOne for RelationPerceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        self.look_and_learn(example, Some(margin)).updated
+        self.look_and_learn(example, Some(margin), None).updated
     }
 
     fn learn(&mut self, example: Example<'_>) -> Outcome {
-        self.look_and_learn(example, None)
+        self.look_and_learn(example, None, None)
     }
 
     fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
         outcomes.clear();
+        // Whose example has been found by the one alone: it may have woken or fallen asleep since.
+        let mut asked = [false; AHEAD];
         for (at, example) in batch.examples().enumerate() {
-            if at + AHEAD < batch.len() {
-                self.ask_for(batch.example(at + AHEAD));
+            let ahead = at + AHEAD - 1;
+            if ahead < batch.len() {
+                asked[ahead % AHEAD] = self.ask_for(ahead, batch.example(ahead));
             }
-            outcomes.push(self.look_and_learn(example, None));
+            outcomes.push(self.look_and_learn(example, None, asked[at % AHEAD].then_some(at)));
         }
     }
 

@@ -5,8 +5,8 @@
 //! lower the function itself (others than squares are only touched by parabolas) is halved until it does.
 //!
 //! Near singular A the steps become tiny and fool a test on the objective alone. So the barrier delta starts at the
-//! scale of W and falls to the one that was asked for, or goes on falling where that is 0 (the hinge is rounded off in the
-//! same way); and the end is told by the gap.
+//! scale of W and falls to the one that was asked for, or goes on falling where that is 0; and the end is told by the
+//! gap.
 
 use super::gap::lower_bound;
 use super::penalty::Penalty;
@@ -29,19 +29,16 @@ pub(crate) struct Search<'a> {
     pub(crate) objectives: Vec<f64>,
     /// The best lower bound so far.
     pub(crate) bound: f64,
-    /// Barrier and rounding of the hinge that are worked with.
+    /// The barrier that is worked with.
     pub(crate) delta: f64,
-    pub(crate) mu: f64,
     /// Told after every iteration; may end the search.
     pub(crate) watch: &'a dyn Fn(usize, f64) -> bool,
 }
 
-/// How much barrier and rounding fall at a time.
+/// How much the barrier falls at a time.
 const FALL: f64 = 0.4;
-/// They fall once what they cost is more than this share of the gap.
+/// It falls once what it costs is more than this share of the gap.
 const FOLLOWS: f64 = 0.2;
-/// The least rounding of the hinge, of a slope between 0 and 1.
-const LEAST_MU: f64 = 1e-7;
 /// Iterations without progress after which nothing more is expected.
 const PATIENCE: u32 = 6;
 /// The gap costs about as much as an iteration.
@@ -61,14 +58,14 @@ impl Search<'_> {
     /// The objective that was asked for, at the present point.
     pub(crate) fn objective(&mut self) -> f64 {
         let mut point = self.point.clone();
-        let value = self.total(&mut point, &self.terms.clone(), 0.0);
+        let value = self.total(&mut point, &self.terms.clone());
         self.point = point;
         value
     }
 
     /// Loss and penalty of a point; infinite where the penalty cannot be found.
-    fn total(&self, point: &mut Point, terms: &Terms, mu: f64) -> f64 {
-        self.problem.value(point, mu) + self.omega(&point.w, terms)
+    fn total(&self, point: &mut Point, terms: &Terms) -> f64 {
+        self.problem.value(point) + self.omega(&point.w, terms)
     }
 
     /// The penalty of W under the best A.
@@ -86,11 +83,17 @@ impl Search<'_> {
     /// Status at the present point, for the objective that was asked for.
     pub(crate) fn check(&mut self) -> (f64, f64) {
         let objective = self.objective();
-        let mu = if self.problem.loss == Loss::Hinge { self.mu } else { 0.0 };
-        let bound =
-            lower_bound(self.problem, self.penalty, self.given.as_ref(), &self.terms, &self.point, mu);
-        self.bound = self.bound.max(bound);
+        let pulls = self.problem.pulls(&self.point);
+        self.raise_bound(pulls);
         (objective, (objective - self.bound).max(0.0))
+    }
+
+    /// The bound that pulls give, where it is a better one.
+    pub(crate) fn raise_bound(&mut self, mut pulls: Vec<Vec<f64>>) {
+        self.problem.balance(&mut pulls);
+        let given = self.given.as_ref();
+        let bound = lower_bound(self.problem, self.penalty, given, &self.terms, &self.point, &pulls);
+        self.bound = self.bound.max(bound);
     }
 
     pub(crate) fn is_close(&self, objective: f64, gap: f64) -> bool {
@@ -102,7 +105,7 @@ impl Search<'_> {
         let side = self.side();
         self.first_point(side);
         let squares = (self.problem.loss == Loss::Squares && side == Side::Coordinates)
-            .then(|| Apart::new(self.problem, &Parabolas::at(self.problem, &self.point, 0.0)));
+            .then(|| Apart::new(self.problem, &Parabolas::at(self.problem, &self.point)));
         let smooth = self.penalty.reaches_zero();
         let scale = (self.point.w.inner(&self.point.w) / self.problem.tasks.len() as f64).sqrt();
         if smooth {
@@ -120,7 +123,7 @@ impl Search<'_> {
             };
             let mut before = self.point.clone();
             // Where barriers are tiny, the same objective computed twice differs by more than a step gains.
-            let from = (self.problem.value(&mut before, self.mu) + structure.value).min(last);
+            let from = (self.problem.value(&mut before) + structure.value).min(last);
             let moved = self.step(side, &structure, &terms, squares.as_ref());
             objective = from;
             if let Some(next) = moved.and_then(|next| self.lowered(&before, &next, from, &terms)) {
@@ -129,22 +132,16 @@ impl Search<'_> {
             self.objectives.push(objective);
             last = objective;
             let gain = from - objective;
-            let may_fall = (smooth && self.delta > self.terms.delta.max(1e-11 * scale))
-                || (self.problem.loss == Loss::Hinge && self.mu > LEAST_MU);
+            let may_fall = smooth && self.delta > self.terms.delta.max(1e-11 * scale);
             still = if may_fall || gain > 1e-14 * objective.abs() { 0 } else { still + 1 };
             if iteration % ITERATIONS_A_GAP == 0 || still > 0 {
                 let (target, gap) = self.check();
                 if self.is_close(target, gap) {
                     return self.status(Stopped::Converged);
                 }
-                // Barrier and rounding follow the gap: ahead of it, what is not yet large would be frozen out.
-                if objective - target > FOLLOWS * gap || gain <= 1e-12 * objective.abs() {
-                    if smooth {
-                        self.delta = (FALL * self.delta).max(self.terms.delta);
-                    }
-                    if self.problem.loss == Loss::Hinge {
-                        self.mu = (FALL * self.mu).max(LEAST_MU);
-                    }
+                // The barrier follows the gap: ahead of it, what is not yet large would be frozen out.
+                if smooth && (objective - target > FOLLOWS * gap || gain <= 1e-12 * objective.abs()) {
+                    self.delta = (FALL * self.delta).max(self.terms.delta);
                 }
             }
             if still >= PATIENCE {
@@ -190,7 +187,7 @@ impl Search<'_> {
             let w = squares.solve(structure.root(terms))?;
             return Some(Point { w, b: self.point.b.clone() });
         }
-        let parabolas = Parabolas::at(self.problem, &self.point, self.mu);
+        let parabolas = Parabolas::at(self.problem, &self.point);
         let w: Dense = match side {
             Side::Coordinates => Apart::new(self.problem, &parabolas).solve(structure.root(terms))?,
             Side::Tasks => together(self.problem, &parabolas, structure, terms, &self.point.w),
@@ -204,7 +201,7 @@ impl Search<'_> {
         let mut point = step.clone();
         let mut share = 1.0;
         for _ in 0..40 {
-            let value = self.total(&mut point, terms, self.mu);
+            let value = self.total(&mut point, terms);
             if value <= from {
                 return Some((point, value));
             }

@@ -180,7 +180,6 @@ impl<'a> Fitter<'a> {
             objectives: Vec::new(),
             bound: f64::NEG_INFINITY,
             delta: 0.0,
-            mu: if problem.loss == Loss::Hinge { 1.0 } else { 0.0 },
             watch,
         };
         let status = run(&mut search, options.method, config.max_iterations as usize);
@@ -198,7 +197,7 @@ impl<'a> Fitter<'a> {
     /// losses curve along a coordinate, in the mean.
     pub(crate) fn scales(&self, penalty: &Penalty) -> (f64, f64) {
         let mut origin = self.problem.origin();
-        let (pull, _) = self.problem.descent(&mut origin, 1.0);
+        let (pull, _) = self.problem.descent(&mut origin);
         let rows = matches!(penalty, Penalty::Rows);
         let square = |row: usize| (0..pull.columns()).map(|j| pull.at(row, j).powi(2)).sum::<f64>();
         let pull = if rows {
@@ -233,22 +232,18 @@ impl<'a> Fitter<'a> {
     }
 }
 
-/// By the method that suits the sizes first, and by the other where that does not come to an end.
+/// By the method that suits the sizes; where alternating steps do not come to an end, proximal ones go on from there. Not
+/// the other way round: the barrier with which alternating steps begin would raise the objective.
 fn run(search: &mut Search<'_>, method: Option<Method>, iterations: usize) -> FitStatus {
     let large = search.problem.basis.size().min(search.problem.tasks.len()) >= LARGE;
-    let proximal_first =
-        search.has_proximal_map() && large && search.problem.shared.is_none() && search.penalty.is_spectral();
+    let proximal_first = large && search.problem.shared.is_none() && search.penalty.is_spectral();
     match method {
+        _ if search.problem.loss == Loss::Hinge => search.split(iterations),
         _ if matches!(search.penalty, Penalty::Rows) => search.descend(iterations),
         Some(Method::Alternating) => search.alternate(iterations),
-        Some(Method::Proximal) if search.has_proximal_map() => search.descend(iterations),
-        _ if search.problem.loss == Loss::Hinge || !search.has_proximal_map() => search.alternate(iterations),
-        _ if proximal_first => {
-            let status = search.descend(iterations / 2);
-            let left = iterations.saturating_sub(status.iterations);
-            if status.stopped == Stopped::Converged { status } else { search.alternate(left) }
-        }
-        _ => {
+        Some(Method::Proximal) => search.descend(iterations),
+        None if proximal_first => search.descend(iterations),
+        None => {
             let status = search.alternate(iterations / 2);
             let left = iterations.saturating_sub(status.iterations);
             if status.stopped == Stopped::Converged { status } else { search.descend(left) }

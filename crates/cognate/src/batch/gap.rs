@@ -17,22 +17,21 @@ use super::problem::{Point, Problem};
 use super::structure::{Structure, Terms, eigenvalues_beside_mean};
 use crate::linalg::Dense;
 
-/// A lower bound of the minimum from the point's slopes; minus infinity where there is none.
+/// A lower bound of the minimum from pulls, those of the point or others; minus infinity where there is none.
 pub(crate) fn lower_bound(
     problem: &Problem,
     penalty: &Penalty,
     given: Option<&Structure>,
     terms: &Terms,
     point: &Point,
-    mu: f64,
+    pulls: &[Vec<f64>],
 ) -> f64 {
-    let pulls = problem.pulls(point, mu);
-    let gamma = problem.gradient(point, &pulls);
+    let gamma = problem.gradient(point, pulls);
     let Some(conjugate) = Conjugate::new(&gamma, penalty, given, terms) else {
         return f64::NEG_INFINITY;
     };
     let scale = conjugate.largest_scale();
-    let bound = problem.dual(point, &pulls, scale) - conjugate.value(scale);
+    let bound = problem.dual(point, pulls, scale) - conjugate.value(scale);
     if bound.is_nan() { f64::NEG_INFINITY } else { bound }
 }
 

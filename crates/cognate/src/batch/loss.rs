@@ -26,55 +26,51 @@ impl Loss {
         }
     }
 
-    /// The loss; the hinge is rounded off from above, as (u + sqrt(u^2 + mu^2))/2 of u = 1 - y f, itself at mu = 0.
-    pub(crate) fn value(self, y: f64, f: f64, mu: f64) -> f64 {
+    /// The loss.
+    pub(crate) fn value(self, y: f64, f: f64) -> f64 {
         match self {
             Self::Squares => (y - f) * (y - f),
             Self::Logistic => {
                 let m = y * f;
                 if m > 0.0 { (-m).exp().ln_1p() } else { m.exp().ln_1p() - m }
             }
-            Self::Hinge => {
-                let short = 1.0 - y * f;
-                if mu == 0.0 { short.max(0.0) } else { 0.5 * (short + short.hypot(mu)) }
-            }
+            Self::Hinge => (1.0 - y * f).max(0.0),
         }
     }
 
-    /// Its derivative in f.
-    pub(crate) fn slope(self, y: f64, f: f64, mu: f64) -> f64 {
+    /// Its derivative in f; at the corner of the hinge that on the side of smaller losses.
+    pub(crate) fn slope(self, y: f64, f: f64) -> f64 {
         match self {
             Self::Squares => 2.0 * (f - y),
             Self::Logistic => -y / (1.0 + (y * f).exp()),
             Self::Hinge => {
-                let short = 1.0 - y * f;
-                -0.5 * y * (1.0 + short / short.hypot(mu))
+                if y * f < 1.0 {
+                    -y
+                } else {
+                    0.0
+                }
             }
         }
     }
 
-    /// The curvature of the parabola that stands for it: its second derivative, at least a little where Newton's step
-    /// divides by it; for the hinge that of a parabola that lies above it, since |u| <= u^2/(2c) + c/2.
-    pub(crate) fn curvature(self, y: f64, f: f64, mu: f64) -> f64 {
+    /// Its second derivative, at least a little where Newton's step divides by it.
+    pub(crate) fn curvature(self, y: f64, f: f64) -> f64 {
         match self {
             Self::Squares => 2.0,
             Self::Logistic => {
                 let p = 1.0 / (1.0 + (y * f).exp());
                 (p * (1.0 - p)).max(1e-10)
             }
-            Self::Hinge => {
-                let short = 1.0 - y * f;
-                0.5 / short.hypot(mu)
-            }
+            Self::Hinge => 0.0,
         }
     }
 
     /// The largest second derivative.
-    pub(crate) fn largest_curvature(self, mu: f64) -> f64 {
+    pub(crate) fn largest_curvature(self) -> f64 {
         match self {
             Self::Squares => 2.0,
             Self::Logistic => 0.25,
-            Self::Hinge => 0.5 / mu,
+            Self::Hinge => f64::INFINITY,
         }
     }
 
@@ -100,16 +96,14 @@ mod tests {
             for y in [-1.0, 1.0] {
                 for at in -40..40 {
                     let f = 0.1 * f64::from(at) + 0.013;
-                    let (mu, step) = (0.5, 1e-6);
-                    let value = |f: f64| loss.value(y, f, mu);
+                    let step = 1e-6;
+                    let value = |f: f64| loss.value(y, f);
                     let slope = (value(f + step) - value(f - step)) / (2.0 * step);
-                    assert!((slope - loss.slope(y, f, mu)).abs() < 1e-5, "{loss:?} {y} {f}");
-                    assert!(value(f) >= loss.value(y, f, 0.0) - 1e-12);
+                    assert!((slope - loss.slope(y, f)).abs() < 1e-5, "{loss:?} {y} {f}");
                     // Fenchel: loss(f) + loss*(-theta) >= -theta f, with equality at theta = -slope.
-                    let theta = -loss.slope(y, f, mu);
-                    let gap = loss.value(y, f, 0.0) - loss.dual(y, theta) + theta * f;
-                    let most = if loss == Loss::Hinge { 0.5 * mu } else { 0.0 };
-                    assert!(gap > -1e-12 && gap < most + 1e-12, "{loss:?} {y} {f}: {gap}");
+                    let theta = -loss.slope(y, f);
+                    let gap = loss.value(y, f) - loss.dual(y, theta) + theta * f;
+                    assert!(gap.abs() < 1e-12, "{loss:?} {y} {f}: {gap}");
                 }
             }
         }

@@ -97,7 +97,7 @@ impl Problem {
     }
 
     /// The sum of losses; where they are squares, intercepts are first made the best ones.
-    pub(crate) fn value(&self, point: &mut Point, mu: f64) -> f64 {
+    pub(crate) fn value(&self, point: &mut Point) -> f64 {
         if let Some(shared) = &self.shared {
             point.b.clone_from(&shared.means);
             return shared.weight * shared.residual(&point.w).max(0.0);
@@ -113,21 +113,40 @@ impl Problem {
         let of_task = |(task, fits): (usize, &Vec<f64>)| {
             let losses = self.tasks[task].y.iter().zip(fits);
             self.tasks[task].weight
-                * losses.map(|(y, fit)| self.loss.value(*y, fit + point.b[task], mu)).sum::<f64>()
+                * losses.map(|(y, fit)| self.loss.value(*y, fit + point.b[task])).sum::<f64>()
         };
         fits.iter().enumerate().map(of_task).sum()
     }
 
+    /// f of what each task has observed.
+    pub(crate) fn scores(&self, point: &Point) -> Vec<Vec<f64>> {
+        let mut all = self.fits(&point.w);
+        for (scores, b) in all.iter_mut().zip(&point.b) {
+            scores.iter_mut().for_each(|score| *score += b);
+        }
+        all
+    }
+
     /// Minus the slopes of the losses, an example each; nothing for shared inputs, which need sums only.
-    ///
-    /// Each task's add up to 0 where it has an intercept: the larger of its two signs is scaled down to the other.
-    pub(crate) fn pulls(&self, point: &Point, mu: f64) -> Vec<Vec<f64>> {
+    pub(crate) fn pulls(&self, point: &Point) -> Vec<Vec<f64>> {
         if self.shared.is_some() {
             return Vec::new();
         }
-        let mut all = self.raw_pulls(point, mu);
+        let mut all = self.fits(&point.w);
+        for (task, pulls) in all.iter_mut().enumerate() {
+            let observed = &self.tasks[task];
+            for (pull, y) in pulls.iter_mut().zip(&observed.y) {
+                *pull = -observed.weight * self.loss.slope(*y, *pull + point.b[task]);
+            }
+        }
+        all
+    }
+
+    /// Makes each task's pulls add up to 0 where it has an intercept: the larger of its two signs is scaled down to the
+    /// other. Squares have the best intercept, and add up to 0 already.
+    pub(crate) fn balance(&self, all: &mut [Vec<f64>]) {
         if self.intercept && self.loss != Loss::Squares {
-            for pulls in &mut all {
+            for pulls in all {
                 let up: f64 = pulls.iter().filter(|pull| **pull > 0.0).sum();
                 let down: f64 = -pulls.iter().filter(|pull| **pull < 0.0).sum::<f64>();
                 let least = up.min(down);
@@ -136,18 +155,6 @@ impl Problem {
                 }
             }
         }
-        all
-    }
-
-    fn raw_pulls(&self, point: &Point, mu: f64) -> Vec<Vec<f64>> {
-        let mut all = self.fits(&point.w);
-        for (task, pulls) in all.iter_mut().enumerate() {
-            let observed = &self.tasks[task];
-            for (pull, y) in pulls.iter_mut().zip(&observed.y) {
-                *pull = -observed.weight * self.loss.slope(*y, *pull + point.b[task], mu);
-            }
-        }
-        all
     }
 
     /// Minus the gradient of the losses in W, from the pulls.
@@ -175,11 +182,11 @@ impl Problem {
     }
 
     /// Minus the gradient in W and in the intercepts; where losses are squares, intercepts are first made the best ones.
-    pub(crate) fn descent(&self, point: &mut Point, mu: f64) -> (Dense, Vec<f64>) {
+    pub(crate) fn descent(&self, point: &mut Point) -> (Dense, Vec<f64>) {
         if self.loss == Loss::Squares {
-            self.value(point, mu);
+            self.value(point);
         }
-        let pulls = if self.shared.is_some() { Vec::new() } else { self.raw_pulls(point, mu) };
+        let pulls = self.pulls(point);
         let sums = pulls.iter().map(|pulls| pulls.iter().sum()).collect();
         (self.gradient(point, &pulls), sums)
     }

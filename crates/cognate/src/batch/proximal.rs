@@ -6,42 +6,30 @@
 //! accelerated (FISTA), never raise the objective (the best point is kept), and start again where they would.
 
 use super::alternating::Search;
-use super::penalty::Penalty;
+use super::penalty::{Cluster, Penalty};
 use super::problem::{Observed, Point};
-use super::structure::Terms;
+use super::structure::{Side, Structure, Terms};
 use super::{FitStatus, Loss, Stopped};
-use crate::linalg::Dense;
+use crate::linalg::{Dense, dot};
 
 /// Iterations from one look at the gap to the next.
 const ITERATIONS_A_GAP: usize = 10;
 /// Looks without a lower objective after which nothing more is expected.
 const PATIENCE: u32 = 3;
-/// The hinge is rounded off this much at first, and less from look to look.
-const FIRST_MU: f64 = 0.1;
 
 impl Search<'_> {
-    /// Whether the penalty has a proximal map here.
-    pub(crate) fn has_proximal_map(&self) -> bool {
-        self.penalty.is_spectral() || matches!(self.penalty, Penalty::Rows)
-    }
-
     /// Proximal steps, so many at most.
     pub(crate) fn descend(&mut self, iterations: usize) -> FitStatus {
-        let hinge = self.problem.loss == Loss::Hinge;
-        if hinge {
-            self.mu = FIRST_MU;
-        }
-        let steepest = self.largest_square();
-        let mut lipschitz = steepest * self.problem.loss.largest_curvature(self.mu);
+        let lipschitz = self.largest_square() * self.problem.loss.largest_curvature();
         if lipschitz <= 0.0 {
             return self.status(Stopped::Converged);
         }
         let terms = self.terms;
-        let mut best = self.problem.value(&mut self.point, self.mu) + self.omega(&self.point.w, &terms);
+        let mut best = self.problem.value(&mut self.point) + self.omega(&self.point.w, &terms);
         let (mut ahead, mut before, mut t) = (self.point.clone(), self.point.clone(), 1.0_f64);
         let (mut still, mut at_last_look) = (0, f64::INFINITY);
         for iteration in 0..iterations {
-            let (descent, sums) = self.problem.descent(&mut ahead, self.mu);
+            let (descent, sums) = self.problem.descent(&mut ahead);
             let mut next = ahead.clone();
             next.w.combine(&descent, |w, g| w + g / lipschitz);
             if self.problem.intercept && self.problem.loss != Loss::Squares {
@@ -51,7 +39,7 @@ impl Search<'_> {
                 return self.status(Stopped::Stalled);
             };
             next.w = w;
-            let value = self.problem.value(&mut next, self.mu) + omega;
+            let value = self.problem.value(&mut next) + omega;
             let t_next = 0.5 * (1.0 + (1.0 + 4.0 * t * t).sqrt());
             if value <= best {
                 let momentum = (t - 1.0) / t_next;
@@ -74,12 +62,6 @@ impl Search<'_> {
                 }
                 still = if at_last_look - best > 1e-14 * best.abs() { 0 } else { still + 1 };
                 at_last_look = best;
-                if hinge && self.mu > 1e-6 && gap < self.mu * self.weight() {
-                    self.mu *= 0.5;
-                    lipschitz = steepest * self.problem.loss.largest_curvature(self.mu);
-                    best = self.problem.value(&mut self.point, self.mu) + self.omega(&self.point.w, &terms);
-                    (ahead, t, still) = (self.point.clone(), 1.0, 0);
-                }
                 if still >= PATIENCE {
                     return self.status(Stopped::Stalled);
                 }
@@ -117,7 +99,27 @@ impl Search<'_> {
     }
 
     /// The proximal map of a step, and Omega there.
-    fn proximal_map(&self, v: &Dense, step: f64, terms: &Terms) -> Option<(Dense, f64)> {
+    pub(crate) fn proximal_map(&self, v: &Dense, step: f64, terms: &Terms) -> Option<(Dense, f64)> {
+        let shrunk = match (self.penalty, &self.given) {
+            (_, Some(given)) => Some(shrunk_along(v, given.vectors.as_ref(), &given.a, step, terms)),
+            (Penalty::None, _) => Some(shrunk_along(v, None, &vec![1.0; v.columns()], step, terms)),
+            (Penalty::Cluster(cluster), _) => {
+                let structure = Structure::of(v, self.penalty, None, terms, Side::Tasks)?;
+                let vectors = structure.vectors?;
+                let rotated = v.times(&vectors);
+                let beside = v.columns() - 1;
+                let lengths: Vec<f64> =
+                    (0..beside).map(|j| dot(rotated.column(j), rotated.column(j)).sqrt()).collect();
+                let mut a = shrinking_cluster(cluster, &lengths, step, terms);
+                a.push(1.0 / cluster.mean);
+                Some(shrunk_along(v, Some(&vectors), &a, step, terms))
+            }
+            _ => None,
+        };
+        if let Some(w) = shrunk {
+            let omega = self.omega(&w, terms);
+            return Some((w, omega));
+        }
         if matches!(self.penalty, Penalty::Rows) {
             let shrunk = |row: usize| {
                 let norm = (0..v.columns()).map(|j| v.at(row, j).powi(2)).sum::<f64>().sqrt();
@@ -155,6 +157,35 @@ impl Search<'_> {
         };
         Some((w, omega))
     }
+}
+
+/// W of which the coordinates along given directions of tasks are shrunk: x + 2 step x (lambda/a + ridge) = v.
+fn shrunk_along(v: &Dense, vectors: Option<&Dense>, a: &[f64], step: f64, terms: &Terms) -> Dense {
+    // Where A is 0 nothing may be.
+    let factor = |a: &f64| if *a > 0.0 { 1.0 / (1.0 + 2.0 * step / terms.energy(*a)) } else { 0.0 };
+    let factors: Vec<f64> = a.iter().map(factor).collect();
+    let mut w = vectors.map_or_else(|| v.clone(), |vectors| v.times(vectors));
+    w.scale_columns(&factors);
+    vectors.map_or_else(|| w.clone(), |vectors| w.times_transposed(vectors))
+}
+
+/// Eigenvalues of the best A beside the direction of equal tasks for what is left of lengths sigma after the step: at every
+/// one of them, not at a limit, sigma^2 lambda / (a + 2 step (lambda + ridge a))^2 + lambda delta^2 / a^2 is the same
+/// number, which is found so that they add up.
+fn shrinking_cluster(cluster: &Cluster, lengths: &[f64], step: f64, terms: &Terms) -> Vec<f64> {
+    let Terms { lambda, ridge, delta } = *terms;
+    let (lowest, highest, total) = cluster.range(lengths.len() + 1);
+    let gain = |sigma: f64, a: f64| {
+        lambda * ((sigma / (a + 2.0 * step * (lambda + ridge * a))).powi(2) + (delta / a).powi(2))
+    };
+    let all = |price: f64| -> Vec<f64> {
+        let best =
+            |sigma: &f64| lowest + bisected(highest - lowest, |over| price - gain(*sigma, lowest + over));
+        lengths.iter().map(best).collect()
+    };
+    let dearest = lengths.iter().map(|sigma| gain(*sigma, lowest)).fold(0.0, f64::max);
+    let price = bisected(dearest, |price| total - all(price).iter().sum::<f64>());
+    all(price)
 }
 
 fn extrapolate(point: &mut Point, before: &Point, momentum: f64) {

@@ -23,16 +23,16 @@ pub(crate) struct Parabolas {
 
 impl Parabolas {
     /// Those that touch the losses at a point.
-    pub(crate) fn at(problem: &Problem, point: &Point, mu: f64) -> Self {
+    pub(crate) fn at(problem: &Problem, point: &Point) -> Self {
         let (mut h, mut hz) = (Vec::new(), Vec::new());
         for (task, observed) in problem.tasks.iter().enumerate() {
             let (w, b) = (point.w.column(task), point.b[task]);
             let (mut h_task, mut hz_task) = (Vec::new(), Vec::new());
             for (input, y) in observed.inputs.iter().zip(&observed.y) {
                 let f = b + dot(problem.basis.phi.column(*input as usize), w);
-                let curvature = 0.5 * observed.weight * problem.loss.curvature(*y, f, mu);
+                let curvature = 0.5 * observed.weight * problem.loss.curvature(*y, f);
                 h_task.push(curvature);
-                hz_task.push(curvature * f - 0.5 * observed.weight * problem.loss.slope(*y, f, mu));
+                hz_task.push(curvature * f - 0.5 * observed.weight * problem.loss.slope(*y, f));
             }
             h.push(h_task);
             hz.push(hz_task);

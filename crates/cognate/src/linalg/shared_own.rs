@@ -126,7 +126,7 @@ impl SharedOwn {
     }
 
     /// Looks again for features that had no slot when the example was located; others may have come since.
-    fn relocate(&self, x: SparseView<'_>, located: &mut Located) {
+    pub(crate) fn relocate(&self, x: SparseView<'_>, located: &mut Located) {
         if located.known_slots == self.features.len() {
             return;
         }

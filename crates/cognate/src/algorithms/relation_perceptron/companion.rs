@@ -128,15 +128,18 @@ impl Companion {
         }
     }
 
-    /// The one alone learns.
-    pub(super) fn learn(&mut self, example: Example<'_>) -> Outcome {
-        let Outcome { margin, updated } = self.alone.learn(example);
+    /// The one alone learns; an example whose place in a batch is given was asked for.
+    pub(super) fn learn(&mut self, example: Example<'_>, asked: Option<usize>) -> Outcome {
+        let Outcome { margin, updated } = match asked {
+            Some(at) => self.alone.learn_asked(at, example),
+            None => self.alone.learn(example),
+        };
         Outcome { margin: self.start * margin, updated }
     }
 
-    /// Asks for the weights that the margin of an example needs.
-    pub(super) fn ask_for(&mut self, example: Example<'_>) {
-        self.alone.ask_for(example);
+    /// Asks for the weights of the given example of a batch.
+    pub(super) fn ask_for(&mut self, at: usize, example: Example<'_>) {
+        self.alone.ask_for(at, example);
     }
 
     /// The one alone learns an example whose margin is known; says whether it changed.
