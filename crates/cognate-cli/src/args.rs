@@ -181,15 +181,49 @@ pub(crate) struct FitArgs {
     /// Skip up to this many bad lines
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) skip_bad: u64,
+    // Last, since the heading of these flags holds for all that follow.
+    /// What the data are
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+/// What the data are.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Stream")]
+pub(crate) struct FormatArgs {
+    /// Format of the data: svm, vw, csv, jsonl
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// vw: the namespace that names the task; left out, the tag does
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task_namespace: Option<String>,
+    /// csv: the column that names the task; left out, `task` if there is one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task_column: Option<String>,
+    /// csv: the column of the labels; left out, `label`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label_column: Option<String>,
+    /// csv: columns of categories that may look like numbers, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) categorical: Vec<String>,
+    /// Hash named features to 2^B slots, which names may share; left out, every name is a feature of its own
+    #[arg(long, value_name = "B")]
+    pub(crate) bits: Option<u32>,
+    /// With --bits: do not keep the names, which only explain the model
+    #[arg(long)]
+    pub(crate) no_names: bool,
+    /// Labels are classes: a task for every class, its own examples against all others
+    #[arg(long)]
+    pub(crate) one_vs_all: bool,
 }
 
 /// How a stream is read.
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Stream")]
 pub(crate) struct StreamArgs {
-    /// Format of the data: svm
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    /// What the data are
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Scale every example: none, l2
     #[arg(long, value_name = "HOW")]
     pub(crate) normalize: Option<String>,

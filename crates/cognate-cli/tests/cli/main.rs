@@ -9,6 +9,7 @@ mod data;
 mod demo;
 mod family;
 mod fit;
+mod formats;
 mod help;
 mod inspect;
 mod interactions;
