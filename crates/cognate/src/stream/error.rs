@@ -288,7 +288,7 @@ impl Problem {
     /// A way out, where there is one to tell.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Feature { found } if found.starts_with("\"|") => Some(
+            Self::Feature { found } if found.starts_with("\"|") || found.starts_with("\"\\'") => Some(
                 "this looks like Vowpal Wabbit's format: --format vw; `svm` lines read: +1 qid:7 3:0.5 8:1",
             ),
             Self::Label { found } if found.contains(',') => {
