@@ -312,7 +312,7 @@ fn bad_json_lines_are_refused_with_the_place() {
     }
     let deep = [br#"{"label":1,"features":{"a":"#.as_slice(), &[b'['; 100_000]].concat();
     let (_, error) = rows(&[&deep], options(&jsonl, Labels::Required));
-    assert!(error.unwrap().contains("recursion limit exceeded"));
+    assert!(error.unwrap().contains("EOF while parsing"));
 }
 
 #[test]
