@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Show how the tasks of a model influence each other
     Relations(RelationsArgs),
     /// Set the mistakes of a model beside those that the theorems allow
-    Bound(BoundArgs),
+    Bound(Box<BoundArgs>),
     /// List the learners, or explain one
     Algorithms(AlgorithmsArgs),
     /// A tour: make a stream of related tasks, learn it several ways, write report.html

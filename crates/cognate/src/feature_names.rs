@@ -244,7 +244,7 @@ impl<'a> NamesByFeature<'a> {
         let start = self.order.partition_point(|at| of(at) < feature);
         let end = start + self.order[start..].partition_point(|at| of(at) == feature);
         let list = self.list;
-        self.order[start..end].to_vec().into_iter().map(move |at| list.name(at as usize))
+        self.order[start..end].iter().copied().map(|at| list.name(at as usize))
     }
 }
 

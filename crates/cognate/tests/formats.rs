@@ -310,7 +310,7 @@ fn bad_json_lines_are_refused_with_the_place() {
     ] {
         refused(&jsonl, "", "{\"label\":1,\"features\":{\"a\":2}}\n", bad, &message);
     }
-    let deep = [br#"{"label":1,"features":{"a":"#.as_slice(), &[b'['; 100_000]].concat();
+    let deep = [br#"{"label":1,"features":{"a":"#.as_slice(), &vec![b'['; 100_000]].concat();
     let (_, error) = rows(&[&deep], options(&jsonl, Labels::Required));
     assert!(error.unwrap().contains("EOF while parsing"));
 }

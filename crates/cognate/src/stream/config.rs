@@ -215,6 +215,7 @@ pub struct Preprocess {
 
 impl Preprocess {
     /// Scales the values of an example.
+    #[inline]
     pub(crate) fn scale(&self, values: &mut [f64]) {
         if self.normalize == Normalize::None && self.clip.is_none() {
             return;

@@ -133,6 +133,7 @@ impl Found<'_, '_> {
     }
 
     /// Takes note of where a key stands; one with escapes was copied, and counts as standing where the last one did.
+    #[expect(clippy::ptr_arg, reason = "a copied key says nothing about its place")]
     fn place(&mut self, key: &Cow<'_, str>) {
         if let Cow::Borrowed(key) = key {
             self.at = (key.as_ptr().addr() - self.address).saturating_sub(1);
@@ -207,14 +208,14 @@ impl<'de> Visitor<'de> for Features<'_, 'de, '_> {
                     found.features.push(&[], &[&key], 0, found.start + found.at, number);
                 }
                 Scalar::Flag(flag) => {
-                    found.features.push(&[], &[&key], 0, found.start + found.at, f64::from(flag))
+                    found.features.push(&[], &[&key], 0, found.start + found.at, f64::from(flag));
                 }
                 // Two features may not share a name.
                 Scalar::Text(_) if key.contains('=') => {
                     return Err(found.refuse(Problem::ColumnOfTexts { column: shown(key.as_bytes()) }));
                 }
                 Scalar::Text(text) => {
-                    found.features.push(&[], &[&key, "=", &text], 0, found.start + found.at, 1.0)
+                    found.features.push(&[], &[&key, "=", &text], 0, found.start + found.at, 1.0);
                 }
                 other => {
                     let (found_value, feature) = (other.shown(), shown(key.as_bytes()));
