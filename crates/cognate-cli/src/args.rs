@@ -49,6 +49,8 @@ impl Color {
 pub(crate) enum Command {
     /// Learn a stream as it comes, one pass or more
     Learn(Box<LearnArgs>),
+    /// Set several learners side by side: which one to use, and what sharing gains
+    Compare(Box<CompareArgs>),
     /// Fit all examples at once, to the optimum; chooses parameters by cross-validation
     Fit(Box<FitArgs>),
     /// Predict a stream with a saved model: task, label, margin a line
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Bound(Box<BoundArgs>),
     /// List the learners, or explain one
     Algorithms(AlgorithmsArgs),
+    /// The papers' tables and figures, ours beside theirs
+    Lab(LabArgs),
     /// A tour: make a stream of related tasks, learn it several ways, write report.html
     Demo(DemoArgs),
     /// Parse a stream and count its examples: the floor of what learning it can cost
@@ -122,6 +126,89 @@ pub(crate) struct LearnArgs {
     /// How the stream is read
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
+}
+
+/// `cognate compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every learner learns the same shuffles; where one has parameters to choose, a few are tried on a fifth of the examples \
+first. \"To indep.\" is how many more or fewer mistakes it makes than independent models, one a task; \"by chance\" how \
+likely chance alone makes so large a difference, by a paired test over the examples.")]
+pub(crate) struct CompareArgs {
+    /// Files of examples, held in memory; `-` is standard input; gzip and zstd are recognised
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// Who is compared, separated by commas: ids of learners, or pooled; left out, a good set. Independent models are
+    /// always there
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) learners: Vec<String>,
+    /// Shuffles that everyone learns
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) runs: std::num::NonZeroU64,
+    /// Which labels to ask for, as in `cognate learn`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) query: Option<String>,
+    /// Write a page with curves, tasks and relations
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Runs side by side; left out, as many as there are processors. The result is the same
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    // Last, since the heading of these flags holds for all that follow.
+    /// How the stream is read
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+}
+
+/// `cognate lab`.
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+/// What the lab can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// Show the experiments: paper, claim, data and whether they are here, rough time
+    List(LabListArgs),
+    /// Run an experiment, or all of them; exit code 1 when what it checks does not hold
+    Run(LabRunArgs),
+}
+
+/// `cognate lab list`.
+#[derive(Debug, Args)]
+pub(crate) struct LabListArgs {
+    /// Folder of the data sets
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub(crate) data: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `cognate lab run`.
+#[derive(Debug, Args)]
+pub(crate) struct LabRunArgs {
+    /// Which experiment, as `cognate lab list` calls it; or `all`
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Fewer runs and smaller grids: minutes instead of hours
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Folder of the data sets
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub(crate) data: PathBuf,
+    /// Folder for tables and figures: ID.md, ID.csv, ID-….svg
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    pub(crate) out: PathBuf,
+    /// Runs side by side; left out, as many as there are processors. The result is the same
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 /// `cognate fit`.
@@ -218,7 +305,7 @@ pub(crate) struct FormatArgs {
 }
 
 /// How a stream is read.
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Stream")]
 pub(crate) struct StreamArgs {
     /// What the data are

@@ -2,9 +2,11 @@
 
 pub(crate) mod algorithms;
 pub(crate) mod bound;
+pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod fit;
 pub(crate) mod inspect;
+pub(crate) mod lab;
 pub(crate) mod learn;
 pub(crate) mod parse;
 pub(crate) mod predict;

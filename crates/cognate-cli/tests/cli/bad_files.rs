@@ -61,7 +61,8 @@ fn a_file_of_json_lines_is_refused_with_a_hint() {
 
 #[test]
 fn a_vowpal_wabbit_file_is_refused_with_a_hint() {
-    let hint = "hint: this looks like Vowpal Wabbit's format: --format vw; `svm` lines read: +1 qid:7 3:0.5 8:1";
+    let hint =
+        "hint: this looks like Vowpal Wabbit's format: --format vw; `svm` lines read: +1 qid:7 3:0.5 8:1";
     Folder::refuses_line("1 |f a:1 b:2\n", "1:3", &[r#"found "|f"; expected <index>:<value>"#, hint]);
 }
 
