@@ -35,6 +35,9 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     }
     let check = generated::Options { check: true };
     let mut fine = step("generated files", || Ok(schema::run(&check)? & docs::run(&check)?))?;
+    if fine {
+        fine = step("the lab, quickly", lab)?;
+    }
     if fine && !options.no_fuzz {
         fine = step("fuzzing", || fuzz::run(&fuzz::Options { seconds: 20 }))?;
     }
@@ -53,6 +56,19 @@ fn step(name: &str, run: impl FnOnce() -> Result<bool>) -> Result<bool> {
     let verdict = if fine { "ok" } else { "FAILED" };
     println!("ci: {name}: {verdict} ({:.0} s)", started.elapsed().as_secs_f64());
     Ok(fine)
+}
+
+/// What the papers claim, with few runs, where their data are present.
+fn lab() -> Result<bool> {
+    let data = root().join("../shared/data");
+    if !data.exists() {
+        println!("ci: skipped: {} is not there", data.display());
+        return Ok(true);
+    }
+    let words =
+        ["run", "--release", "-p", "cognate-cli", "--", "--quiet", "lab", "run", "all", "--quick", "--data"];
+    let (data, out) = (data.display().to_string(), root().join("target/lab-quick").display().to_string());
+    cargo(&[&words[..], &[&data, "--out", &out]].concat())
 }
 
 fn cargo(words: &[&str]) -> Result<bool> {

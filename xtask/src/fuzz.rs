@@ -23,7 +23,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let tool = install()?;
     let mut fine = true;
-    for target in ["parse", "model"] {
+    for target in ["parse", "formats", "model"] {
         let corpus = format!("corpus/{target}");
         let seeds = format!("seeds/{target}");
         let folder = root().join("fuzz");

@@ -15,6 +15,7 @@ mod generated;
 mod plot;
 mod relation_speed;
 mod relations;
+mod reproduce;
 mod robust;
 mod schema;
 mod sets;
@@ -48,10 +49,12 @@ enum Command {
     Relations(relations::Options),
     /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
     Robust(robust::Options),
-    /// Compare learners in fixed memory with Table 1 of MB12; their speed, memory, and error against budget
+    /// Measure learners in fixed memory: speed, memory, error against budget
     Budgets(budgets::Options),
-    /// Compare `convex` with CS15's tables, and measure how long a fit takes
+    /// Measure what `convex` explains on school, and how long a fit takes
     Convex(convex::Options),
+    /// Run the lab, and write docs/papers from what it finds
+    Reproduce(reproduce::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
 }
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Command::Robust(options) => robust::run(&options),
         Command::Budgets(options) => budgets::run(&options),
         Command::Convex(options) => convex::run(&options),
+        Command::Reproduce(options) => reproduce::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {

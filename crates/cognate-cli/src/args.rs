@@ -49,6 +49,8 @@ impl Color {
 pub(crate) enum Command {
     /// Learn a stream as it comes, one pass or more
     Learn(Box<LearnArgs>),
+    /// Set several learners side by side: which one to use, and what sharing gains
+    Compare(Box<CompareArgs>),
     /// Fit all examples at once, to the optimum; chooses parameters by cross-validation
     Fit(Box<FitArgs>),
     /// Predict a stream with a saved model: task, label, margin a line
@@ -58,9 +60,11 @@ pub(crate) enum Command {
     /// Show how the tasks of a model influence each other
     Relations(RelationsArgs),
     /// Set the mistakes of a model beside those that the theorems allow
-    Bound(BoundArgs),
+    Bound(Box<BoundArgs>),
     /// List the learners, or explain one
     Algorithms(AlgorithmsArgs),
+    /// The papers' tables and figures, ours beside theirs
+    Lab(LabArgs),
     /// A tour: make a stream of related tasks, learn it several ways, write report.html
     Demo(DemoArgs),
     /// Parse a stream and count its examples: the floor of what learning it can cost
@@ -124,6 +128,89 @@ pub(crate) struct LearnArgs {
     pub(crate) stream: StreamArgs,
 }
 
+/// `cognate compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every learner learns the same shuffles; where one has parameters to choose, a few are tried on a fifth of the examples \
+first. \"To indep.\" is how many more or fewer mistakes it makes than independent models, one a task; \"by chance\" how \
+likely chance alone makes so large a difference, by a paired test over the examples.")]
+pub(crate) struct CompareArgs {
+    /// Files of examples, held in memory; `-` is standard input; gzip and zstd are recognised
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<PathBuf>,
+    /// Who is compared, separated by commas: ids of learners, or pooled; left out, a good set. Independent models are
+    /// always there
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    pub(crate) learners: Vec<String>,
+    /// Shuffles that everyone learns
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) runs: std::num::NonZeroU64,
+    /// Which labels to ask for, as in `cognate learn`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) query: Option<String>,
+    /// Write a page with curves, tasks and relations
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Runs side by side; left out, as many as there are processors. The result is the same
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    // Last, since the heading of these flags holds for all that follow.
+    /// How the stream is read
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+}
+
+/// `cognate lab`.
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+/// What the lab can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// Show the experiments: paper, claim, data and whether they are here, rough time
+    List(LabListArgs),
+    /// Run an experiment, or all of them; exit code 1 when what it checks does not hold
+    Run(LabRunArgs),
+}
+
+/// `cognate lab list`.
+#[derive(Debug, Args)]
+pub(crate) struct LabListArgs {
+    /// Folder of the data sets
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub(crate) data: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `cognate lab run`.
+#[derive(Debug, Args)]
+pub(crate) struct LabRunArgs {
+    /// Which experiment, as `cognate lab list` calls it; or `all`
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Fewer runs and smaller grids: minutes instead of hours
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Folder of the data sets
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub(crate) data: PathBuf,
+    /// Folder for tables and figures: ID.md, ID.csv, ID-….svg
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    pub(crate) out: PathBuf,
+    /// Runs side by side; left out, as many as there are processors. The result is the same
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
 /// `cognate fit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -181,15 +268,49 @@ pub(crate) struct FitArgs {
     /// Skip up to this many bad lines
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) skip_bad: u64,
+    // Last, since the heading of these flags holds for all that follow.
+    /// What the data are
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+/// What the data are.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Stream")]
+pub(crate) struct FormatArgs {
+    /// Format of the data: svm, vw, csv, jsonl
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// vw: the namespace that names the task; left out, the tag does
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task_namespace: Option<String>,
+    /// csv: the column that names the task; left out, `task` if there is one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task_column: Option<String>,
+    /// csv: the column of the labels; left out, `label`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label_column: Option<String>,
+    /// csv: columns of categories that may look like numbers, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) categorical: Vec<String>,
+    /// Hash named features to 2^B slots, which names may share; left out, every name is a feature of its own
+    #[arg(long, value_name = "B")]
+    pub(crate) bits: Option<u32>,
+    /// With --bits: do not keep the names, which only explain the model
+    #[arg(long)]
+    pub(crate) no_names: bool,
+    /// Labels are classes: a task for every class, its own examples against all others
+    #[arg(long)]
+    pub(crate) one_vs_all: bool,
 }
 
 /// How a stream is read.
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Stream")]
 pub(crate) struct StreamArgs {
-    /// Format of the data: svm
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
+    /// What the data are
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Scale every example: none, l2
     #[arg(long, value_name = "HOW")]
     pub(crate) normalize: Option<String>,

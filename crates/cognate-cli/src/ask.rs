@@ -7,19 +7,25 @@ use std::path::Path;
 use anyhow::Context;
 use cognate::Tasks;
 use cognate::run::UnlabelledReport;
-use cognate::stream::write_example;
+use cognate::stream::{Format, write_example};
 
 /// The file under way; an error is kept until the end, since observers cannot fail.
 pub(crate) struct Ask {
     out: BufWriter<File>,
     failed: Option<io::Error>,
+    /// Whether a `?` stands where the label is to go.
+    marked: bool,
 }
 
 impl Ask {
     /// Creates the file.
-    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn create(path: &Path, format: Format) -> anyhow::Result<Self> {
         let file = File::create(path).with_context(|| format!("--ask {}", path.display()))?;
-        Ok(Self { out: BufWriter::with_capacity(1 << 16, file), failed: None })
+        Ok(Self {
+            out: BufWriter::with_capacity(1 << 16, file),
+            failed: None,
+            marked: format != Format::Jsonl,
+        })
     }
 
     /// Writes the line of an example, as it was read but for the `?`.
@@ -34,7 +40,7 @@ impl Ask {
             // A stream that was not read from text has not been scaled either.
             None => write_example(&mut self.out, tasks.name(report.example.task), report.example),
             Some(line) => {
-                if !line.starts_with(b"?") {
+                if self.marked && !line.starts_with(b"?") {
                     self.out.write_all(b"? ")?;
                 }
                 self.out.write_all(line)?;

@@ -6,9 +6,11 @@ mod clustering;
 mod commands;
 mod curves;
 mod interrupt;
+mod lab;
 mod output;
 mod page;
 mod pairs;
+mod parallel;
 mod parts;
 mod peak_memory;
 mod plot;
@@ -17,6 +19,7 @@ mod relation;
 mod reporting;
 mod rounds;
 mod settings;
+mod statistics;
 mod trace;
 
 use std::process::ExitCode;
@@ -31,12 +34,14 @@ fn main() -> ExitCode {
     let quiet = arguments.quiet;
     let done = match arguments.command {
         Command::Learn(learn) => commands::learn::run(&learn, quiet),
+        Command::Compare(compare) => commands::compare::run(&compare, quiet),
         Command::Fit(fit) => commands::fit::run(&fit, quiet),
         Command::Predict(predict) => commands::predict::run(&predict),
         Command::Inspect(inspect) => commands::inspect::run(&inspect),
         Command::Relations(relations) => commands::relations::run(&relations, quiet),
         Command::Bound(bound) => commands::bound::run(&bound),
         Command::Algorithms(algorithms) => commands::algorithms::run(&algorithms),
+        Command::Lab(lab) => commands::lab::run(&lab, quiet),
         Command::Demo(demo) => commands::demo::run(&demo, quiet),
         Command::Parse(parse) => commands::parse::run(&parse),
     };

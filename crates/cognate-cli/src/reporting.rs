@@ -68,5 +68,5 @@ pub(crate) fn command_line() -> String {
 /// Bytes that the learner and the tables around it hold.
 pub(crate) fn model_bytes(model: &Model) -> u64 {
     let learner: &dyn Inspect = model.learner().as_inspect();
-    (learner.heap_bytes() + model.tasks().heap_bytes()) as u64
+    (learner.heap_bytes() + model.tasks().heap_bytes() + model.names().heap_bytes()) as u64
 }

@@ -15,6 +15,7 @@ pub(crate) fn count_rounds(config: &RunConfig, sources: &[Input], skip_bad: u64)
     }
     let tasks = config.declared_tasks()?;
     let options = ReaderOptions {
+        reading: config.stream.reading(),
         preprocess: config.stream.preprocess(),
         features: config.features,
         skip_bad,

@@ -41,6 +41,7 @@ pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunCon
 /// The config of a fit.
 pub(crate) fn fit_config(args: &FitArgs) -> anyhow::Result<RunConfig> {
     let stream = StreamArgs {
+        format: args.format.clone(),
         normalize: args.normalize.clone(),
         clip: args.clip,
         bias: args.bias,
@@ -212,7 +213,15 @@ pub(crate) fn stream_config(args: &StreamArgs, base: Value) -> anyhow::Result<St
 fn stream_flags(stream: &StreamArgs) -> Map<String, Value> {
     let mut tree = Map::new();
     let mut put = |key: &str, value: Option<Value>| value.map(|value| tree.insert(key.to_owned(), value));
-    put("format", stream.format.as_ref().map(|format| json!(format)));
+    let format = &stream.format;
+    put("format", format.format.as_ref().map(|format| json!(format)));
+    put("task-namespace", format.task_namespace.as_ref().map(|name| json!(name)));
+    put("task-column", format.task_column.as_ref().map(|name| json!(name)));
+    put("label-column", format.label_column.as_ref().map(|name| json!(name)));
+    put("categorical", (!format.categorical.is_empty()).then(|| json!(format.categorical)));
+    put("bits", format.bits.map(|bits| json!(bits)));
+    put("names", format.no_names.then_some(json!(false)));
+    put("one-vs-all", format.one_vs_all.then_some(json!(true)));
     put("normalize", stream.normalize.as_ref().map(|normalize| json!(normalize)));
     put("clip", stream.clip.map(|clip| json!(clip)));
     put("bias", stream.bias.map(|bias| json!(bias)));

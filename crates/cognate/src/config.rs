@@ -108,6 +108,10 @@ impl RunConfig {
         problems.extend(self.stream.validate().into_iter().map(within("stream")));
         problems.extend(self.learner.validate().into_iter().map(within("learner")));
         problems.extend(self.query.validate(self.learner.about()).into_iter().map(within("query")));
+        if self.features.is_some() && self.stream.bits.is_some() {
+            let message = "`stream.bits` says how many there are; give one of the two";
+            problems.push(ConfigProblem::new("features", message));
+        }
         if self.features == Some(0) {
             problems.push(ConfigProblem::new("features", "must be at least 1, got 0"));
         }

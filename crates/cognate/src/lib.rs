@@ -25,6 +25,7 @@
 //! ```
 
 pub mod example;
+pub mod feature_names;
 pub mod tasks;
 
 pub mod stream;
@@ -60,6 +61,7 @@ pub use choice::Tunable;
 pub use config::RunConfig;
 pub use error::{ConfigError, SnapshotError};
 pub use example::{Example, SparseView, TaskId};
+pub use feature_names::FeatureNames;
 pub use learner::{Inspect, LearnOne, Part, Parts, Predict, Support};
 pub use metrics::Metrics;
 pub use model::Model;

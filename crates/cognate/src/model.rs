@@ -6,10 +6,11 @@ use crate::algorithms::{Convex, Learner, LearnerConfig};
 use crate::batch::{Examples, FitError, FitOptions, Fitted, Fitter, Kind, Watch};
 use crate::config::RunConfig;
 use crate::error::{ConfigError, ConfigProblem};
+use crate::feature_names::FeatureNames;
 use crate::learner::Predict;
 use crate::metrics::Metrics;
 use crate::query::QueryConfig;
-use crate::stream::Preprocess;
+use crate::stream::{Preprocess, Reading};
 use crate::tasks::Tasks;
 
 /// The part of a config that a model must remember: a resumed run or a prediction without it would be another.
@@ -17,6 +18,9 @@ use crate::tasks::Tasks;
 pub struct ModelConfig {
     /// Number of features, where it was declared.
     pub features: Option<u32>,
+    /// What text was read, and how its features got their numbers.
+    #[serde(default, skip_serializing_if = "Reading::is_default")]
+    pub reading: Reading,
     /// What is done to every example.
     pub preprocess: Preprocess,
     /// Whether rounds hold one example of every task.
@@ -36,6 +40,7 @@ pub struct ModelConfig {
 pub struct Model {
     pub(crate) config: ModelConfig,
     pub(crate) tasks: Tasks,
+    pub(crate) names: FeatureNames,
     pub(crate) learner: Learner,
     pub(crate) metrics: Metrics,
     pub(crate) rounds: u64,
@@ -53,13 +58,15 @@ impl Model {
             config.learner.build_for(&tasks, config.features).map_err(|error| error.within("learner"))?;
         let config = ModelConfig {
             features: config.features,
+            reading: config.stream.reading(),
             preprocess: config.stream.preprocess(),
             simultaneous: config.stream.simultaneous,
             learner: config.learner.clone(),
             query: config.query,
             seed: seed_of(config.query, config.stream.seed),
         };
-        Ok(Self { config, tasks, learner, metrics: Metrics::default(), rounds: 0 })
+        let names = fresh_names(&config);
+        Ok(Self { config, tasks, names, learner, metrics: Metrics::default(), rounds: 0 })
     }
 
     /// Fits a batch learner to examples, whose tasks become those of the model.
@@ -96,6 +103,7 @@ impl Model {
         }
         let config = ModelConfig {
             features: config.features,
+            reading: config.stream.reading(),
             preprocess: config.stream.preprocess(),
             simultaneous: false,
             learner: config.learner.clone(),
@@ -103,7 +111,8 @@ impl Model {
             seed: None,
         };
         let (tasks, rounds) = (examples.tasks().clone(), examples.len() as u64);
-        Ok((Self { config, tasks, learner: Learner::Convex(convex), metrics, rounds }, fitted))
+        let (names, learner) = (fresh_names(&config), Learner::Convex(convex));
+        Ok((Self { config, tasks, names, learner, metrics, rounds }, fitted))
     }
 
     /// What labels were, where the learner was fitted to them.
@@ -138,7 +147,8 @@ impl Model {
             self.config.learner.declare(&mut tasks)?;
         }
         let learner = self.config.learner.build_for(&tasks, self.config.features)?;
-        Ok(Self { config: self.config.clone(), tasks, learner, metrics: Metrics::default(), rounds: 0 })
+        let (config, names) = (self.config.clone(), fresh_names(&self.config));
+        Ok(Self { config, tasks, names, learner, metrics: Metrics::default(), rounds: 0 })
     }
 
     /// What the model remembers of its config.
@@ -149,6 +159,20 @@ impl Model {
     /// The tasks declared or met.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
+    }
+
+    /// Names of features, where they have names.
+    pub fn names(&self) -> &FeatureNames {
+        &self.names
+    }
+
+    /// Takes over the names of the stream that a batch learner was fitted to.
+    ///
+    /// # Panics
+    /// When the stream was read otherwise than the model's config says.
+    pub fn set_names(&mut self, names: FeatureNames) {
+        assert_eq!(names.naming(), self.names.naming(), "the names are those of another stream");
+        self.names = names;
     }
 
     /// The learner.
@@ -165,6 +189,11 @@ impl Model {
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
+}
+
+/// No name yet.
+fn fresh_names(config: &ModelConfig) -> FeatureNames {
+    FeatureNames::new(config.reading.naming(), config.features)
 }
 
 /// The seed, where a query draws.

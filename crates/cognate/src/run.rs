@@ -213,6 +213,9 @@ fn learn_stream(
                 "the stream numbers its tasks from those that the model knows; task {name:?} is another's number"
             );
         }
+        for (name, feature) in batch.new_names.iter() {
+            model.names.adopt(name, feature);
+        }
         let about = model.learner.about();
         if let Some(limit) = about.most_tasks.filter(|limit| model.tasks.len() > *limit) {
             failed = Some(RunError::TooManyTasks { learner: about.id, tasks: model.tasks.len(), limit });

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ConfigError, SnapshotError};
+use crate::feature_names::{FeatureNames, Naming};
 use crate::metrics::Metrics;
 use crate::model::{Model, ModelConfig};
 use crate::tasks::Tasks;
@@ -40,6 +41,12 @@ struct Header {
     /// Number of tasks that was declared.
     declared_tasks: Option<u64>,
     tasks: Vec<String>,
+    /// Names of features in the order in which they were met, where they are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    feature_names: Vec<String>,
+    /// Their slots, where they were hashed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    feature_slots: Vec<u32>,
     rounds: u64,
 }
 
@@ -55,6 +62,11 @@ impl Model {
             config: self.config.clone(),
             declared_tasks: self.tasks.limit().map(|limit| limit as u64),
             tasks: self.tasks.names().map(str::to_owned).collect(),
+            feature_names: self.names.iter().map(|(name, _)| name.to_owned()).collect(),
+            feature_slots: match self.names.naming() {
+                Naming::Hashed { .. } => self.names.iter().map(|(_, slot)| slot).collect(),
+                Naming::Numbered | Naming::Kept => Vec::new(),
+            },
             rounds: self.rounds,
         };
         let header = serde_json::to_vec(&header).expect("a header is plain JSON");
@@ -120,6 +132,7 @@ impl Model {
                 return Err(inconsistent(format!("{limit} tasks are declared, {} named", tasks.len())));
             }
         });
+        let names = restore_names(&header)?;
         let mut learner = header
             .config
             .learner
@@ -132,7 +145,7 @@ impl Model {
         let metrics =
             rmp_serde::from_slice(metrics).map_err(|error| inconsistent(format!("counts: {error}")))?;
         let metrics = Metrics::restore(tasks.len(), &metrics)?;
-        Ok(Self { config: header.config, tasks, learner, metrics, rounds: header.rounds })
+        Ok(Self { config: header.config, tasks, names, learner, metrics, rounds: header.rounds })
     }
 
     /// Writes the model so that the file is, at every moment, the old one or the new one, whole.
@@ -162,6 +175,42 @@ impl Model {
         let bytes = fs::read(path).map_err(|source| io_error(path, "cannot read the model", source))?;
         Self::from_bytes(&bytes)
     }
+}
+
+/// The names of features that a header lists.
+fn restore_names(header: &Header) -> Result<FeatureNames, SnapshotError> {
+    let inconsistent = |message: String| Err(SnapshotError::Inconsistent(message));
+    let reading = &header.config.reading;
+    if let Some(problem) = reading.validate().first() {
+        return inconsistent(format!("{}: {}", problem.path, problem.message));
+    }
+    let naming = reading.naming();
+    let mut names = FeatureNames::new(naming, header.config.features);
+    let slots = match naming {
+        Naming::Hashed { names: true, .. } => header.feature_names.len(),
+        Naming::Numbered | Naming::Kept | Naming::Hashed { .. } => 0,
+    };
+    if header.feature_slots.len() != slots {
+        return inconsistent(format!("{} slots of features, expected {slots}", header.feature_slots.len()));
+    }
+    let nameless = matches!(naming, Naming::Numbered | Naming::Hashed { names: false, .. });
+    if nameless && !header.feature_names.is_empty() {
+        return inconsistent("features have names, though none are kept".to_owned());
+    }
+    for (at, name) in header.feature_names.iter().enumerate() {
+        if names.known(name).is_some() {
+            return inconsistent(format!("feature {name:?} is listed twice"));
+        }
+        let slot = header.feature_slots.get(at).copied();
+        match names.meet(name, || slot.unwrap_or_default()) {
+            Ok(feature) if slot.is_none_or(|slot| slot == feature) => {}
+            Ok(_) => return inconsistent(format!("feature {name:?} lies beyond the slots there are")),
+            Err(limit) => {
+                return inconsistent(format!("feature {name:?} is beyond the {} declared", limit.declared));
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// Appends length, bytes, and the checksum of everything from `covered` on.

@@ -1,17 +1,16 @@
-//! `cargo xtask budgets`: what learners in fixed memory do on the paper's data. Without a flag, Table 1 of MB12; else how
-//! fast they are (`speed`), what memory they take (`memory`), and what a smaller budget costs (`curve`).
+//! `cargo xtask budgets`: what learners in fixed memory do on the paper's data: how fast they are (`speed`), what memory they
+//! take (`memory`), and what a smaller budget costs (`curve`). Table 1 of MB12 is `cognate lab run mb12-table1`.
 //!
 //! What is promised is in docs/budgets.md; exits 1 when a promise is broken.
 
 mod curve;
 mod memory;
 mod speed;
-mod table;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::Memory;
 use cognate::{Metrics, Model, RunConfig, Tasks};
@@ -34,16 +33,13 @@ pub(crate) struct Options {
     /// Shuffles of every set
     #[arg(long, value_name = "N", default_value_t = 3)]
     seeds: u64,
-    /// Another kernel than the set's own, as JSON
-    #[arg(long, value_name = "JSON")]
-    kernel: Option<String>,
-    /// Measure the speed instead, beside scikit-learn and scipy
+    /// Measure the speed, beside scikit-learn and scipy
     #[arg(long)]
     speed: bool,
-    /// Measure peak memory over a million rounds instead
+    /// Measure peak memory over a million rounds
     #[arg(long)]
     memory: bool,
-    /// Measure error against budget instead
+    /// Measure error against budget
     #[arg(long)]
     curve: bool,
     /// Rounds of the speed measurement in which everyone runs once
@@ -57,48 +53,21 @@ pub(crate) struct Options {
 const LEARNERS: [&str; 4] =
     ["budget-random", "budget-forgetron", "budget-projectron", "budget-shared-projectron"];
 
-/// A set: its kernel, F of independent Perceptrons in the paper, and the paper's cells, a row a learner, in the order of
-/// shares and graphs.
+/// A set and its kernel, as in `cognate lab run mb12-table1`.
 struct Set {
     name: &'static str,
     kernel: &'static str,
-    baseline: f64,
-    cells: [[f64; 6]; 4],
 }
 
 const SETS: [Set; 3] = [
     Set {
         name: "spam_a",
         kernel: r#"{"polynomial": {"degree": 3, "gamma": 1, "coef0": 1, "normalize": true}}"#,
-        baseline: 92.0,
-        cells: [
-            [84.8, 81.4, 78.0, 73.1, 72.8, 66.7],
-            [85.1, 81.7, 77.9, 73.0, 72.3, 66.7],
-            [91.6, 89.4, 87.8, 84.0, 83.4, 76.0],
-            [91.6, 90.3, 89.3, 87.3, 85.4, 82.3],
-        ],
     },
-    Set {
-        name: "school",
-        kernel: r#"{"gaussian": {"gamma": 1}}"#,
-        baseline: 39.1,
-        cells: [
-            [40.4, 35.0, 38.6, 30.9, 37.3, 26.0],
-            [39.7, 35.1, 38.0, 31.5, 36.9, 25.9],
-            [40.6, 37.4, 40.2, 32.6, 39.4, 23.8],
-            [41.2, 39.1, 40.9, 39.0, 39.6, 37.9],
-        ],
-    },
+    Set { name: "school", kernel: r#"{"gaussian": {"gamma": 1}}"# },
     Set {
         name: "sentiment",
         kernel: r#"{"polynomial": {"degree": 4, "gamma": 1, "coef0": 1, "normalize": true}}"#,
-        baseline: 71.5,
-        cells: [
-            [66.8, 63.3, 62.0, 58.3, 59.4, 56.1],
-            [66.7, 63.4, 62.3, 58.8, 58.8, 56.5],
-            [71.4, 67.7, 66.6, 63.6, 64.0, 60.6],
-            [71.7, 68.5, 67.9, 64.9, 64.5, 61.7],
-        ],
     },
 ];
 
@@ -122,9 +91,10 @@ impl Set {
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
-    if !(options.speed || options.memory || options.curve) {
-        return table::run(options);
-    }
+    ensure!(
+        options.speed || options.memory || options.curve,
+        "say what to measure: --speed, --memory, --curve"
+    );
     let speed = !options.speed || speed::run(options)?;
     let memory = !options.memory || memory::run(options)?;
     let curve = !options.curve || curve::run(options)?;
@@ -153,23 +123,15 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Counts what F is made of.
+/// Counts mistakes.
 #[derive(Default)]
 struct Counts {
-    hits: u64,
     mistakes: u64,
-}
-
-impl Counts {
-    fn f(&self) -> f64 {
-        100.0 * 2.0 * self.hits as f64 / (2 * self.hits + self.mistakes).max(1) as f64
-    }
 }
 
 impl Observer for Counts {
     fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
         self.mistakes += u64::from(report.mistake);
-        self.hits += u64::from(!report.mistake && report.label > 0.0);
     }
 
     fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
@@ -177,7 +139,7 @@ impl Observer for Counts {
     }
 }
 
-/// One pass: what F is made of.
+/// One pass.
 fn counts(learner: &Value, tasks: usize, mut stream: Memory) -> Result<Counts> {
     let config: RunConfig = serde_json::from_value(json!({ "tasks": tasks, "learner": learner }))?;
     let (mut model, mut counts) = (Model::new(&config)?, Counts::default());

@@ -15,7 +15,7 @@ use rand::RngExt as _;
 use serde_json::{Value, json};
 
 use super::figure::{Panel, draw};
-use super::tables::generator;
+use super::fitting::generator;
 use super::{Measured, Options};
 use crate::generated::root;
 

@@ -11,7 +11,7 @@ use cognate::run::RunOptions;
 use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, StreamConfig};
 use serde_json::json;
 
-use super::{feature_of_name, find_task, inputs, load_model};
+use super::{feature_of_name, find_task, inputs, load_model, stream_base};
 use crate::args::{BoundArgs, StreamArgs};
 use crate::output::{self, CheckFailed, table};
 use crate::plot::scale::count;
@@ -68,6 +68,7 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
     let sources = inputs(&args.data)?;
     let mut fresh = model.unlearnt()?;
     let options = ReaderOptions {
+        reading: config.reading(),
         preprocess: config.preprocess(),
         features: model.config().features,
         skip_bad: args.stream.skip_bad,
@@ -100,15 +101,13 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
 /// How the model's stream was read: what the model remembers, and the flags for the rest.
 fn stream_of(model: &Model, flags: &StreamArgs) -> anyhow::Result<StreamConfig> {
     let known = model.config();
-    let base = json!({
-        "stream": {
-            "normalize": known.preprocess.normalize,
-            "clip": known.preprocess.clip,
-            "bias": known.preprocess.bias,
-            "simultaneous": known.simultaneous,
-        },
-    });
-    let config = stream_config(flags, base)?;
+    let config = stream_config(flags, json!({ "stream": stream_base(known) }))?;
+    if config.reading() != known.reading {
+        bail!(
+            "the model was learnt from {}, but the flags say otherwise; leave them out",
+            json!(known.reading)
+        );
+    }
     if config.preprocess() != known.preprocess || config.simultaneous != known.simultaneous {
         bail!(
             "the model was learnt with {} and simultaneous = {}, but the flags say otherwise; leave them out",
@@ -135,8 +134,10 @@ fn read_comparator(path: &Path, model: &Model) -> anyhow::Result<Comparator> {
         let (task, feature, value) =
             split_row(line).with_context(|| format!("{}: {line:?}; expected task,feature,value", at()))?;
         let task = find_task(model, &task).with_context(at)?;
-        let Some(feature) = feature_of_name(feature) else {
-            bail!("{}: feature {feature:?}; expected a number from 1, or bias", at());
+        let Some(feature) = feature_of_name(model, feature) else {
+            let expected =
+                if model.names().is_empty() { "a number from 1" } else { "a name that the model knows" };
+            bail!("{}: feature {feature:?}; expected {expected}, or bias", at());
         };
         let number = value.parse::<f64>().ok().filter(|value| value.is_finite());
         let Some(number) = number else {

@@ -39,13 +39,16 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     check_outputs(&args.data, &[("model", &args.model), ("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
     let options = ReaderOptions {
+        reading: config.stream.reading(),
         preprocess: config.stream.preprocess(),
         labels: Labels::Real,
         features: config.features,
         skip_bad: args.skip_bad,
         stop: interrupt.flag(),
+        ..ReaderOptions::default()
     };
-    let examples = Examples::read(&mut Reader::new(inputs(&args.data)?, tasks.clone(), options), &tasks)?;
+    let mut reader = Reader::new(inputs(&args.data)?, tasks.clone(), options);
+    let examples = Examples::read(&mut reader, &tasks)?;
     if interrupt.asked() {
         return Err(Interrupted.into());
     }
@@ -75,7 +78,8 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
         bar.tick();
         !interrupt.asked()
     };
-    let (model, fitted) = Model::fit(&config, &examples, &options, &watch)?;
+    let (mut model, fitted) = Model::fit(&config, &examples, &options, &watch)?;
+    model.set_names(reader.names().clone());
     bar.finish_and_clear();
     let stopped = interrupt.asked();
     interrupt.hold();

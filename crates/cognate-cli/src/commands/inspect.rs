@@ -4,11 +4,12 @@ use std::io::Write;
 
 use anyhow::bail;
 use cognate::batch::FitStatus;
+use cognate::feature_names::Naming;
 use cognate::{Learner, Model};
 use serde_json::json;
 
 use super::predict::write_csv_field;
-use super::{feature_name, find_task, load_model};
+use super::{FeatureLabels, find_task, load_model};
 use crate::args::InspectArgs;
 use crate::output::{self, bytes, shown_name, stdout, table};
 use crate::plot::scale::{count, percent};
@@ -52,6 +53,7 @@ fn as_json(model: &Model) -> serde_json::Value {
         "asked": model.metrics().asked(),
         "declared_tasks": model.tasks().limit(),
         "tasks": model.tasks().sorted().into_iter().map(|task| model.tasks().name(task)).collect::<Vec<_>>(),
+        "feature_names": model.names().len(),
         "strengths": strengths,
         "fit": fit_status(model),
         "memory_bytes": model_bytes(model),
@@ -93,6 +95,9 @@ fn overview(model: &Model) -> anyhow::Result<String> {
     if unlabelled > 0 {
         rows.push(("unlabelled", format!("{} ({} asked for)", count(unlabelled), count(asked))));
     }
+    if let Some(text) = names_text(model) {
+        rows.push(("features", text));
+    }
     rows.push(("memory", bytes(model_bytes(model))));
     if let Some(declared) = model.tasks().limit() {
         rows.insert(3, ("declared", format!("{} tasks", count(declared as u64))));
@@ -107,6 +112,20 @@ fn overview(model: &Model) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// How many features have names, where they have any.
+fn names_text(model: &Model) -> Option<String> {
+    let names = count(model.names().len() as u64);
+    match model.names().naming() {
+        Naming::Numbered => None,
+        Naming::Kept => Some(format!("{names}, by name")),
+        Naming::Hashed { bits, names: false } => Some(format!("hashed to 2^{bits} slots, names not kept")),
+        Naming::Hashed { bits, .. } => {
+            let shared = count(model.names().shared() as u64);
+            Some(format!("{names} names hashed to 2^{bits} slots, of which {shared} are shared"))
+        }
+    }
+}
+
 /// Which b leads, and how much each is trusted.
 fn strengths_text(strengths: &[(f64, f64)]) -> String {
     let b = |b: f64| format!("b = {}", (b * 100.0).round() / 100.0);
@@ -119,10 +138,13 @@ fn strengths_text(strengths: &[(f64, f64)]) -> String {
 fn print_weights(model: &Model) -> anyhow::Result<()> {
     let mut out = stdout();
     out.write_all(b"task,feature,value\n")?;
+    let labels = FeatureLabels::of(model);
     for task in model.tasks().sorted() {
         for (feature, weight) in model.learner().as_inspect().weights(task) {
             write_csv_field(&mut out, model.tasks().name(task))?;
-            writeln!(out, ",{},{weight:?}", feature_name(feature))?;
+            out.write_all(b",")?;
+            write_csv_field(&mut out, &labels.label(feature))?;
+            writeln!(out, ",{weight:?}")?;
         }
     }
     Ok(out.flush()?)
@@ -151,10 +173,11 @@ fn explain(model: &Model, name: &str) -> anyhow::Result<()> {
     let mut weights = model.learner().as_inspect().weights(task);
     let all = weights.len();
     weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+    let labels = FeatureLabels::of(model);
     let rows = weights
         .iter()
         .take(LISTED)
-        .map(|(feature, weight)| vec![feature_name(*feature), format!("{weight:+.6}")]);
+        .map(|(feature, weight)| vec![shown_name(&labels.label(*feature)), format!("{weight:+.6}")]);
     let tally = model.metrics().task(task);
     output::print(&format!(
         "task {}: {} examples, error {}; the strongest {} of {} features\n\n{}",

@@ -9,12 +9,12 @@ use cognate::algorithms::Protocol;
 use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
 use cognate::run::{Observer, Progress, RoundReport, RunOptions, UnlabelledReport, learn};
-use cognate::stream::{Input, Labels, Memory, Reader, ReaderOptions, StreamConfig};
+use cognate::stream::{Format, Input, Labels, Memory, Reader, ReaderOptions, StreamConfig};
 use cognate::{LearnerConfig, Model, QueryConfig, Stream, Tasks};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{check_outputs, inputs, load_model};
+use super::{check_outputs, inputs, load_model, stream_base};
 use crate::args::LearnArgs;
 use crate::ask::Ask;
 use crate::curves::Curves;
@@ -33,10 +33,10 @@ use crate::trace::Trace;
 pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     let (mut model, stream_config) = prepare(args)?;
     let sources = inputs(&args.data)?;
-    check_learn_outputs(args)?;
+    check_learn_outputs(args, &stream_config)?;
     let mut watch = Watch {
         trace: args.trace.as_deref().map(Trace::create).transpose()?,
-        ask: args.ask.as_deref().map(Ask::create).transpose()?,
+        ask: args.ask.as_deref().map(|path| Ask::create(path, stream_config.format)).transpose()?,
         curves: args.report.as_ref().map(|_| Curves::new()),
         interrupt: Interrupt::listen()?,
         table: Progressive::start(
@@ -81,6 +81,14 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         write_report(path, &model, curves, run.seconds)?;
     }
     warn(args, &run, watch.stopped);
+    let shared = model.names().shared();
+    if shared > 0 {
+        let names = count(model.names().len() as u64);
+        say(&format!(
+            "note: {} of the slots of {names} feature names are shared (--bits)",
+            count(shared as u64)
+        ));
+    }
     if !quiet {
         model.learner().as_inspect().remarks().iter().for_each(|remark| say(remark));
     }
@@ -115,12 +123,7 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
     let known = model.config();
     let mut base = json!({
         "features": known.features,
-        "stream": {
-            "normalize": known.preprocess.normalize,
-            "clip": known.preprocess.clip,
-            "bias": known.preprocess.bias,
-            "simultaneous": known.simultaneous,
-        },
+        "stream": stream_base(known),
         "learner": known.learner,
         "query": known.query,
     });
@@ -134,6 +137,7 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
     let known = model.config();
     let asked = ModelConfig {
         features: config.features,
+        reading: config.stream.reading(),
         preprocess: config.stream.preprocess(),
         simultaneous: config.stream.simultaneous,
         learner: config.learner.clone(),
@@ -153,7 +157,17 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
 }
 
 /// Fails now rather than after an hour of learning, and before anything is overwritten.
-fn check_learn_outputs(args: &LearnArgs) -> anyhow::Result<()> {
+fn check_learn_outputs(args: &LearnArgs, stream: &StreamConfig) -> anyhow::Result<()> {
+    if args.ask.is_some() && stream.format == Format::Csv {
+        bail!(
+            "--ask: rows of CSV mean nothing without their header; `svm`, `vw` and `jsonl` can be asked about"
+        );
+    }
+    if args.ask.is_some() && stream.one_vs_all {
+        bail!(
+            "--ask: with --one-vs-all a line is a question to every class, and cannot be asked about as one"
+        );
+    }
     if args.ask.as_deref() == Some(Path::new("-")) {
         bail!("--ask -: standard output carries the summary; name a file");
     }
@@ -177,6 +191,9 @@ fn open(
     interrupt: &Interrupt,
 ) -> anyhow::Result<Box<dyn Stream>> {
     let options = ReaderOptions {
+        reading: config.reading(),
+        names: model.names().clone(),
+        label_column_may_miss: false,
         preprocess: config.preprocess(),
         labels: if args.ask.is_some() { Labels::Kept } else { Labels::Optional },
         features: model.config().features,

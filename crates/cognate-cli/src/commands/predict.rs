@@ -27,6 +27,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
         );
     }
     let options = ReaderOptions {
+        reading: model.config().reading.clone(),
+        names: model.names().clone().frozen(),
+        label_column_may_miss: true,
         preprocess: model.config().preprocess,
         labels: if regression { Labels::Real } else { Labels::Optional },
         features: model.config().features,
@@ -41,13 +44,14 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
         writeln!(out, "task,label,margin{last}")?;
     }
     let (mut failed, mut skipped) = (None, 0);
+    let mut best = None;
     for_each_batch(&mut reader, 1, args.threads, |batch| {
         skipped += batch.skipped();
         for name in batch.new_tasks() {
             // The reader has checked the limit.
             let _ = tasks.meet(name);
         }
-        match write_batch(&mut out, batch, &model, &tasks, args) {
+        match write_batch(&mut out, batch, &model, &tasks, args, &mut best) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);
@@ -71,15 +75,29 @@ fn write_batch(
     model: &Model,
     tasks: &Tasks,
     args: &PredictArgs,
+    best: &mut Option<(TaskId, f64)>,
 ) -> std::io::Result<()> {
     // Every task that the model has not met is the next one it would meet.
     let next = model.learner().as_inspect().tasks() as u32;
     let regression = model.kind() == Some(Kind::Regression);
     let (learner, inspect) = (model.learner().as_predict(), model.learner().as_inspect());
+    let classes = model.config().reading.one_vs_all;
     for example in batch.examples() {
         let known = example.task.index() < model.tasks().len();
-        let margin = learner.margin(if known { example.task } else { TaskId(next) }, example.features);
-        let name = tasks.name(example.task);
+        let mut task = example.task;
+        let mut margin = learner.margin(if known { task } else { TaskId(next) }, example.features);
+        if classes {
+            // A line is an example of every class in turn; its answer is the best of those that the model knows.
+            if known && best.is_none_or(|(_, largest)| margin > largest) {
+                *best = Some((task, margin));
+            }
+            if task.index() + 1 != model.tasks().len() {
+                continue;
+            }
+            let Some(found) = best.take() else { continue };
+            (task, margin) = found;
+        }
+        let name = tasks.name(task);
         // What a model of real labels predicts is the margin itself.
         let label = if regression { margin } else { predicted_label(margin) };
         let probability = if args.probability { inspect.probability(margin) } else { None };

@@ -37,7 +37,7 @@ fn a_missing_second_file_is_refused_by_name() {
 
 #[test]
 fn a_csv_file_is_refused_with_a_hint() {
-    let hint = "hint: this looks like CSV; `svm` lines read: +1 qid:7 3:0.5 8:1";
+    let hint = "hint: this looks like CSV: --format csv; `svm` lines read: +1 qid:7 3:0.5 8:1";
     Folder::refuses_line(
         "label,task,x\n1,a,0.5\n",
         "1:1",
@@ -48,20 +48,21 @@ fn a_csv_file_is_refused_with_a_hint() {
 
 #[test]
 fn a_json_file_is_refused_with_a_hint() {
-    let hint = "hint: this looks like JSON; `svm` lines read: +1 qid:7 3:0.5 8:1";
+    let hint = "hint: this looks like JSON: --format jsonl; `svm` lines read: +1 qid:7 3:0.5 8:1";
     Folder::refuses_line("{\n  \"a\": 1\n}\n", "1:1", &[r#"found label "{""#, "expected -1", hint]);
 }
 
 #[test]
 fn a_file_of_json_lines_is_refused_with_a_hint() {
-    let hint = "hint: this looks like JSON; `svm` lines read: +1 qid:7 3:0.5 8:1";
+    let hint = "hint: this looks like JSON: --format jsonl; `svm` lines read: +1 qid:7 3:0.5 8:1";
     let line = r#"{"task":"a","label":1,"features":{"x":1}}"#;
     Folder::refuses_line(line, "1:1", &["found \"{", "expected a label, -1 or +1", hint]);
 }
 
 #[test]
 fn a_vowpal_wabbit_file_is_refused_with_a_hint() {
-    let hint = "hint: this looks like Vowpal Wabbit's format; `svm` lines read: +1 qid:7 3:0.5 8:1";
+    let hint =
+        "hint: this looks like Vowpal Wabbit's format: --format vw; `svm` lines read: +1 qid:7 3:0.5 8:1";
     Folder::refuses_line("1 |f a:1 b:2\n", "1:3", &[r#"found "|f"; expected <index>:<value>"#, hint]);
 }
 

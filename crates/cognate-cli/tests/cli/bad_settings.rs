@@ -107,7 +107,7 @@ fn flags_with_an_unknown_choice_name_the_flag_and_the_choices() {
             "unknown variant `shufle`, expected one of `shuffle`, `file`, `interleave`, `adversarial`",
         ),
         ("--normalize l3", "unknown variant `l3`, expected `none` or `l2`"),
-        ("--format vw", "unknown variant `vw`, expected `svm`"),
+        ("--format vww", "unknown variant `vww`, expected one of `vw`, `svm`, `csv`, `jsonl`"),
     ] {
         let ran = folder.refused(&format!("learn a.svm --quiet {flag}"), &[]);
         assert_eq!(ran.stderr, format!("error: {flag}: {message}\n"));

@@ -15,7 +15,9 @@ fn help_of_the_program() {
 
 #[test]
 fn help_of_every_command() {
-    for command in ["learn", "fit", "predict", "inspect", "relations", "bound", "algorithms", "demo"] {
+    for command in
+        ["learn", "compare", "fit", "predict", "inspect", "relations", "bound", "algorithms", "lab", "demo"]
+    {
         assert_snapshot!(format!("help_{command}"), output(&format!("{command} --help")));
     }
 }
@@ -27,7 +29,19 @@ fn every_command_is_in_the_help_and_has_a_snapshot() {
     let names: Vec<&str> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(
         names,
-        ["learn", "fit", "predict", "inspect", "relations", "bound", "algorithms", "demo", "help"]
+        [
+            "learn",
+            "compare",
+            "fit",
+            "predict",
+            "inspect",
+            "relations",
+            "bound",
+            "algorithms",
+            "lab",
+            "demo",
+            "help"
+        ]
     );
 }
 

@@ -1,6 +1,7 @@
 //! A flat, reused run of examples: no allocation an example once the buffers have grown.
 
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
+use crate::feature_names::NameList;
 use crate::stream::Preprocess;
 
 /// Examples side by side, with the names of the tasks that appear here for the first time.
@@ -21,6 +22,8 @@ pub struct Batch {
     text_ends: Vec<(usize, usize)>,
     /// Names of tasks met for the first time, in order of their numbers.
     pub(crate) new_tasks: Vec<String>,
+    /// Names of features met for the first time, with their numbers.
+    pub(crate) new_names: NameList,
     /// Bad lines skipped since the batch before.
     pub(crate) skipped: u64,
     /// Bytes of input read so far, as they lie on disk.
@@ -125,6 +128,7 @@ impl Batch {
         self.texts.shrink_to(LARGEST_KEPT);
         self.text_ends.clear();
         self.new_tasks.clear();
+        self.new_names.clear();
         self.skipped = 0;
     }
 
@@ -157,6 +161,15 @@ impl Batch {
         self.labels.push(label);
         self.ends.push(self.indices.len());
         self.lines.push(line);
+    }
+
+    /// Moves the features of the example under way to another place.
+    pub(crate) fn take_open(&mut self, indices: &mut Vec<u32>, values: &mut Vec<f64>) {
+        let start = self.open_start();
+        indices.clear();
+        values.clear();
+        indices.extend(self.indices.drain(start..));
+        values.extend(self.values.drain(start..));
     }
 
     /// Scales the example under way and adds the constant feature.

@@ -5,13 +5,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigProblem;
 use crate::example::{LARGEST_VALUE, is_valid};
+use crate::feature_names::Naming;
 
 /// How the stream is read, scaled and ordered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StreamConfig {
     /// Format of the input
     pub format: Format,
+    /// Namespace that names the task, for `vw`; left out, the tag does
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_namespace: Option<String>,
+    /// Column that names the task, for `csv`; left out, the one called `task` if there is one
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_column: Option<String>,
+    /// Column of the labels, for `csv`; left out, the one called `label`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_column: Option<String>,
+    /// Columns whose cells are categories even where they look like numbers, for `csv`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categorical: Vec<String>,
+    /// Hash named features to 2^bits slots, which names may then share; left out, every name is a feature of its own
+    #[schemars(range(min = 1, max = 31))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bits: Option<u32>,
+    /// Whether hashed names are remembered all the same, to explain the model
+    pub names: bool,
+    /// Whether labels are classes, each of which becomes a task: its own examples against all others
+    pub one_vs_all: bool,
     /// Scaling of every example
     pub normalize: Normalize,
     /// Largest Euclidean norm an example may have; a longer one is scaled down to it
@@ -34,6 +55,13 @@ impl Default for StreamConfig {
     fn default() -> Self {
         Self {
             format: Format::Svm,
+            task_namespace: None,
+            task_column: None,
+            label_column: None,
+            categorical: Vec::new(),
+            bits: None,
+            names: true,
+            one_vs_all: false,
             normalize: Normalize::None,
             clip: None,
             bias: None,
@@ -53,6 +81,91 @@ pub enum Format {
     /// `<label> [qid:<task> | task:<name>] <index>:<value> … [# comment]`
     #[default]
     Svm,
+    /// Vowpal Wabbit's text; the task is the tag, or what `task-namespace` holds
+    Vw,
+    /// Comma-separated, under a header
+    Csv,
+    /// `{"task": …, "label": …, "features": {name: value}}`
+    Jsonl,
+}
+
+/// What text is and how its features get their numbers; part of a model, since predictions need the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Reading {
+    /// Format of the input.
+    pub format: Format,
+    /// Namespace that names the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_namespace: Option<String>,
+    /// Column that names the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_column: Option<String>,
+    /// Column of the labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_column: Option<String>,
+    /// Columns of categories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categorical: Vec<String>,
+    /// Bits of hashes of names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bits: Option<u32>,
+    /// Whether hashed names are remembered.
+    pub names: bool,
+    /// Whether labels are classes.
+    pub one_vs_all: bool,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        StreamConfig::default().reading()
+    }
+}
+
+impl Reading {
+    /// Whether this is what models remember without a word.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What numbers the features get.
+    pub fn naming(&self) -> Naming {
+        match (self.format, self.bits) {
+            (Format::Svm, _) => Naming::Numbered,
+            (_, None) => Naming::Kept,
+            (_, Some(bits)) => Naming::Hashed { bits, names: self.names },
+        }
+    }
+
+    /// Everything wrong with the parameters.
+    pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
+        let mut problems = Vec::new();
+        let mut only = |name: &str, given: bool, of: Format, id: &str| {
+            if given && self.format != of {
+                problems.push(ConfigProblem::new(name, format!("is a parameter of the format `{id}`")));
+            }
+        };
+        only("task-namespace", self.task_namespace.is_some(), Format::Vw, "vw");
+        only("task-column", self.task_column.is_some(), Format::Csv, "csv");
+        only("label-column", self.label_column.is_some(), Format::Csv, "csv");
+        only("categorical", !self.categorical.is_empty(), Format::Csv, "csv");
+        if let Some(bits) = self.bits.filter(|bits| !(1..=31).contains(bits)) {
+            problems.push(ConfigProblem::new("bits", format!("must be from 1 to 31, got {bits}")));
+        }
+        if self.bits.is_some() && self.format == Format::Svm {
+            let message = "features of `svm` have numbers, and nothing is hashed";
+            problems.push(ConfigProblem::new("bits", message));
+        }
+        if !self.names && self.bits.is_none() {
+            let message = "names can be forgotten only where they are hashed; give `bits`";
+            problems.push(ConfigProblem::new("names", message));
+        }
+        if self.one_vs_all && (self.task_column.is_some() || self.task_namespace.is_some()) {
+            let message = "classes are the tasks; a line has no other";
+            problems.push(ConfigProblem::new("one-vs-all", message));
+        }
+        problems
+    }
 }
 
 /// How examples are scaled.
@@ -102,6 +215,7 @@ pub struct Preprocess {
 
 impl Preprocess {
     /// Scales the values of an example.
+    #[inline]
     pub(crate) fn scale(&self, values: &mut [f64]) {
         if self.normalize == Normalize::None && self.clip.is_none() {
             return;
@@ -153,9 +267,23 @@ impl StreamConfig {
         Preprocess { normalize: self.normalize, clip: self.clip, bias: self.bias }
     }
 
+    /// What the text is; belongs to a model, too.
+    pub fn reading(&self) -> Reading {
+        Reading {
+            format: self.format,
+            task_namespace: self.task_namespace.clone(),
+            task_column: self.task_column.clone(),
+            label_column: self.label_column.clone(),
+            categorical: self.categorical.clone(),
+            bits: self.bits,
+            names: self.names,
+            one_vs_all: self.one_vs_all,
+        }
+    }
+
     /// Everything wrong with the parameters.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
-        let mut problems = Vec::new();
+        let mut problems = self.reading().validate();
         if let Some(clip) = self.clip.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
             problems.push(ConfigProblem::new("clip", format!("must be positive and finite, got {clip}")));
         }

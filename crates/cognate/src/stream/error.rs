@@ -125,6 +125,153 @@ pub enum Problem {
         /// The token.
         found: String,
     },
+    /// No name for a task or a class.
+    #[error("found {found}; expected the name of a task")]
+    TaskName {
+        /// What stands in its place.
+        found: String,
+    },
+    /// A second name in the namespace that names the task.
+    #[error("found a second task, {found}; a line has one")]
+    TaskTwice {
+        /// The name.
+        found: String,
+    },
+    /// A task where classes are the tasks.
+    #[error("found task {found}; with --one-vs-all the label is the class, and classes are the tasks")]
+    ClassTask {
+        /// The name.
+        found: String,
+    },
+    /// A name that is no text.
+    #[error("found {found}; expected text in UTF-8")]
+    Name {
+        /// The bytes.
+        found: String,
+    },
+    /// A feature that comes twice.
+    #[error("found {name} a second time; a line holds it once")]
+    Repeated {
+        /// The name.
+        name: String,
+    },
+    /// More features than were declared.
+    #[error("feature {name} is new; {declared} features were declared, and as many are known")]
+    UnknownFeature {
+        /// The name.
+        name: String,
+        /// How many were declared.
+        declared: u32,
+    },
+    /// Not `<name>` or `<name>:<value>`.
+    #[error("found {found}; expected <name> or <name>:<value>")]
+    NamedFeature {
+        /// The token.
+        found: String,
+    },
+    /// A namespace that could be taken for a feature.
+    #[error("found namespace {found}; expected one without `^`, which parts it from its features")]
+    Namespace {
+        /// The token.
+        found: String,
+    },
+    /// A line of Vowpal Wabbit without features.
+    #[error("found {found}; expected a line with `|` before its features")]
+    NoBar {
+        /// How the line begins.
+        found: String,
+    },
+    /// A weight of an example.
+    #[error("found {found} after the label; expected an importance of 1, or none, then a tag, then `|`")]
+    Importance {
+        /// The token.
+        found: String,
+    },
+    /// A column without a name.
+    #[error("column {column} has no name; expected a header")]
+    ColumnName {
+        /// Which, from 1.
+        column: usize,
+    },
+    /// Two columns of one name.
+    #[error("found column {name} a second time; column {before} is called so, too")]
+    ColumnTwice {
+        /// The name.
+        name: String,
+        /// The first of them, from 1.
+        before: usize,
+    },
+    /// A column that is to be two things.
+    #[error("column {name} is to be two of task, label and categorical; expected one")]
+    ColumnRoles {
+        /// The name.
+        name: String,
+    },
+    /// A column that is not there.
+    #[error("no column is called {name:?}; the header has{}", list(known))]
+    NoColumn {
+        /// The name.
+        name: String,
+        /// Names that are there, nearest first.
+        known: Vec<String>,
+    },
+    /// A row that is longer or shorter than the header.
+    #[error("found {found} fields; expected {expected}, as the header has")]
+    Fields {
+        /// How many there are.
+        found: usize,
+        /// How many the header has.
+        expected: usize,
+    },
+    /// A quote that is not closed.
+    #[error("found a quote that is not closed on its line; expected a second one")]
+    OpenQuote,
+    /// Something between a quote and the next comma.
+    #[error("found {found} after a closing quote; expected a comma or the end of the line")]
+    AfterQuote {
+        /// What.
+        found: String,
+    },
+    /// A text among numbers, or a number among texts.
+    #[error("found {found} in column {column}; expected {expected}, as in the rows before")]
+    Cell {
+        /// The cell.
+        found: String,
+        /// The column.
+        column: String,
+        /// What the rows before hold.
+        expected: &'static str,
+    },
+    /// A text under a name that holds the sign between name and text.
+    #[error(
+        "{column} holds a text, whose feature would be called <name>=<text>; expected a name without `=`"
+    )]
+    ColumnOfTexts {
+        /// The name.
+        column: String,
+    },
+    /// Not JSON, or not an object.
+    #[error("{message}; expected {{\"task\": …, \"label\": …, \"features\": {{\"name\": 0.5, …}}}}")]
+    Json {
+        /// What is wrong.
+        message: String,
+    },
+    /// A key that means nothing.
+    #[error("found key {found}; expected \"task\", \"label\" or \"features\"")]
+    Key {
+        /// The key.
+        found: String,
+    },
+    /// A value that no feature can have.
+    #[error(
+        "feature {feature} is {found}; expected a finite number of at most {LARGEST_VALUE:e}, a text, true or false"
+    )]
+    FeatureValue {
+        /// The feature.
+        feature: String,
+        /// Its value.
+        found: String,
+    },
     /// A line beyond the limit.
     #[error("the line is longer than {limit} MiB")]
     LongLine {
@@ -141,14 +288,14 @@ impl Problem {
     /// A way out, where there is one to tell.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Feature { found } if found.starts_with("\"|") => {
-                Some("this looks like Vowpal Wabbit's format; `svm` lines read: +1 qid:7 3:0.5 8:1")
-            }
+            Self::Feature { found } if found.starts_with("\"|") || found.starts_with("\"\\'") => Some(
+                "this looks like Vowpal Wabbit's format: --format vw; `svm` lines read: +1 qid:7 3:0.5 8:1",
+            ),
             Self::Label { found } if found.contains(',') => {
-                Some("this looks like CSV; `svm` lines read: +1 qid:7 3:0.5 8:1")
+                Some("this looks like CSV: --format csv; `svm` lines read: +1 qid:7 3:0.5 8:1")
             }
             Self::Label { found } | Self::NoLabel { found } if found.starts_with("\"{") => {
-                Some("this looks like JSON; `svm` lines read: +1 qid:7 3:0.5 8:1")
+                Some("this looks like JSON: --format jsonl; `svm` lines read: +1 qid:7 3:0.5 8:1")
             }
             Self::Index { found, .. } if found == "0" => {
                 Some("indices count from 1; the file seems to count from 0")
@@ -156,6 +303,17 @@ impl Problem {
             Self::UnknownTask { .. } => {
                 Some("name them all with --tasks, or leave --tasks out to meet them on the way")
             }
+            Self::Label { .. } => Some("where labels are classes, --one-vs-all makes a task of every class"),
+            Self::NoColumn { known, .. } if known.len() == 1 && known[0].contains([';', '\t']) => {
+                Some("only commas part the columns")
+            }
+            Self::NoColumn { .. } => Some("--label-column and --task-column name the columns"),
+            Self::Cell { .. } => Some(
+                "leave a missing cell empty; a column of texts that may look like numbers is --categorical",
+            ),
+            Self::OpenQuote => Some("a field ends on the line on which it begins"),
+            Self::UnknownFeature { .. } => Some("leave --features out to meet them on the way"),
+            Self::Repeated { .. } => Some("add the values up, or give the features names of their own"),
             _ => None,
         }
     }

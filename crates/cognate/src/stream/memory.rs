@@ -5,6 +5,7 @@ use rand::seq::SliceRandom;
 use super::rounds::{Grouper, NOT_SIMULTANEOUS, Round};
 use super::{Batch, Order, Stream, StreamError};
 use crate::example::{Example, TaskId};
+use crate::feature_names::NameList;
 use crate::rng::generator;
 use crate::tasks::Tasks;
 
@@ -24,6 +25,8 @@ pub struct Memory {
     /// Number of a task in `examples` to the number it goes out with.
     outgoing: Vec<Option<TaskId>>,
     met: usize,
+    /// Names of features that the stream met, until they have gone out.
+    names: NameList,
 }
 
 /// Examples handed over at a time.
@@ -48,6 +51,7 @@ impl Memory {
             next: 0,
             outgoing,
             met: known,
+            names: NameList::default(),
         }
     }
 
@@ -65,6 +69,7 @@ impl Memory {
             if batch.is_empty() {
                 return Ok(memory);
             }
+            batch.new_names.iter().for_each(|(name, feature)| memory.names.push(name, feature));
             for name in &batch.new_tasks {
                 // The stream has checked the limit.
                 let _ = memory.tasks.meet(name);
@@ -199,6 +204,7 @@ impl Default for Memory {
 impl Stream for Memory {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
         batch.clear();
+        std::mem::swap(&mut batch.new_names, &mut self.names);
         if self.sequence.is_none() {
             self.sequence = Some(self.sequence()?);
             self.next = 0;

@@ -1,24 +1,31 @@
 //! Where examples come from: files, pipes, memory, generators; one form for all, flat batches.
 //!
-//! `input` opens and decompresses, `lines` finds line ends, `svm` parses a line, `reader` puts them together into
-//! a [`Stream`]. `memory` holds examples and reorders them, `synthetic` makes them up. `pipeline` reads on one
+//! `input` opens and decompresses, `lines` finds line ends, `svm`, `vw`, `csv_rows` or `jsonl` parses a line, `reader`
+//! puts them together into a [`Stream`]. `labels` is what labels may be in all of them, `named` gives features that have
+//! names their numbers, `feature_hash` where that is asked for. `memory` holds examples and reorders them, `synthetic` makes them up. `pipeline` reads on one
 //! thread while another learns; `rounds` groups examples into simultaneous rounds.
 
 mod batch;
 mod config;
+mod csv_rows;
 mod error;
+mod feature_hash;
 mod input;
+mod jsonl;
+mod labels;
 mod lines;
 mod memory;
+mod named;
 mod number;
 pub mod pipeline;
 mod reader;
 pub(crate) mod rounds;
 mod svm;
 pub mod synthetic;
+mod vw;
 
 pub use batch::Batch;
-pub use config::{Format, Normalize, Order, Preprocess, StreamConfig};
+pub use config::{Format, Normalize, Order, Preprocess, Reading, StreamConfig};
 pub use error::{Excerpt, Place, Problem, StreamError};
 pub use input::Input;
 pub use memory::Memory;

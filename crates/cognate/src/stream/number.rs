@@ -2,6 +2,11 @@
 //!
 //! Both functions read past the token they parse, up to [`super::lines::SLACK`] bytes; the buffer has them.
 
+/// Any decimal number; like the standard library's parser, and as exact.
+pub(crate) fn parse_f64(token: &[u8]) -> Option<f64> {
+    fast_float2::parse(token).ok()
+}
+
 /// Exact powers of ten.
 const POWERS: [f64; 16] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];

@@ -3,10 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::batch::NO_LABEL;
+use super::csv_rows::CsvParser;
 use super::error::Excerpt;
+use super::jsonl::JsonlParser;
+use super::lines::Line;
 use super::lines::{LONGEST_LINE, Lines, Next};
-use super::svm::{LineParser, Parsed};
-use super::{Batch, Input, Place, Preprocess, Problem, Stream, StreamError};
+use super::svm::{Bad, Parsed, SvmClassParser, SvmParser};
+use super::vw::VwParser;
+use super::{Batch, Format, Input, Place, Preprocess, Problem, Reading, Stream, StreamError};
+use crate::example::TaskId;
+use crate::feature_names::{FeatureNames, Naming};
 use crate::tasks::Tasks;
 
 /// Whether lines must have labels.
@@ -26,6 +33,12 @@ pub enum Labels {
 /// How text is read.
 #[derive(Debug, Clone, Default)]
 pub struct ReaderOptions {
+    /// What the text is.
+    pub reading: Reading,
+    /// Names of features known so far, where they have names.
+    pub names: FeatureNames,
+    /// Whether a file without the column of labels is one of unlabelled rows, rather than a mistake.
+    pub label_column_may_miss: bool,
     /// What is done to every example.
     pub preprocess: Preprocess,
     /// Whether lines must have labels.
@@ -38,12 +51,76 @@ pub struct ReaderOptions {
     pub stop: Arc<AtomicBool>,
 }
 
+/// A format: how a line becomes an example.
+pub(crate) trait LineParser {
+    /// Parses a line; its features go to the end of the batch, its task into `tasks`, new names of features into `names`
+    /// and the batch. A bad line leaves none of them behind but features.
+    fn parse(
+        &mut self,
+        buffer: &[u8],
+        line: Line,
+        batch: &mut Batch,
+        tasks: &mut Tasks,
+        names: &mut FeatureNames,
+    ) -> Result<Parsed, Bad>;
+
+    /// Another input begins.
+    fn begin_input(&mut self) {}
+
+    /// The stream begins anew: what it has used is forgotten.
+    fn restart(&mut self);
+
+    /// Whether lines behind a bad one can be read.
+    fn can_go_on(&self) -> bool {
+        true
+    }
+}
+
+/// The parser of a stream; which one it is is looked at once a batch.
+enum Parser {
+    Svm(SvmParser),
+    SvmClasses(SvmClassParser),
+    Vw(VwParser),
+    Csv(CsvParser),
+    Jsonl(JsonlParser),
+}
+
+impl Parser {
+    fn new(options: &ReaderOptions) -> Self {
+        let ReaderOptions { labels, features, reading, .. } = options;
+        match reading.format {
+            Format::Svm if reading.one_vs_all => Self::SvmClasses(SvmClassParser::new(*labels, *features)),
+            Format::Svm => Self::Svm(SvmParser::new(*labels, *features)),
+            Format::Vw => Self::Vw(VwParser::new(*labels, reading)),
+            Format::Csv => Self::Csv(CsvParser::new(*labels, reading, options.label_column_may_miss)),
+            Format::Jsonl => Self::Jsonl(JsonlParser::new(*labels, reading)),
+        }
+    }
+
+    fn as_dyn(&mut self) -> &mut dyn LineParser {
+        match self {
+            Self::Svm(parser) => parser,
+            Self::SvmClasses(parser) => parser,
+            Self::Vw(parser) => parser,
+            Self::Csv(parser) => parser,
+            Self::Jsonl(parser) => parser,
+        }
+    }
+}
+
 /// Examples from text.
 pub struct Reader {
+    parser: Parser,
+    source: Source,
+}
+
+/// Where the lines come from, and how far they have been read.
+struct Source {
     inputs: Vec<Input>,
     options: ReaderOptions,
     tasks: Tasks,
-    parser: LineParser,
+    /// A line that is an example of every class, as far as it has not been given out.
+    classes: Classes,
     /// The next input to open.
     next_input: usize,
     lines: Option<Lines>,
@@ -59,18 +136,54 @@ pub struct Reader {
     pending: Option<StreamError>,
 }
 
+/// One example of every class, given out a batch at a time: a line times the number of classes may be large.
+#[derive(Default)]
+struct Classes {
+    indices: Vec<u32>,
+    values: Vec<f64>,
+    own: Option<TaskId>,
+    line: u64,
+    /// The classes that are still to come.
+    left: std::ops::Range<u32>,
+}
+
+impl Classes {
+    /// Adds examples to a batch until it is full.
+    fn give(&mut self, batch: &mut Batch) {
+        while has_room(batch) {
+            let Some(class) = self.left.next().map(TaskId) else { return };
+            batch.indices.extend_from_slice(&self.indices);
+            batch.values.extend_from_slice(&self.values);
+            let label = match self.own {
+                None => NO_LABEL,
+                Some(own) if own == class => 1.0,
+                Some(_) => -1.0,
+            };
+            batch.close(class, label, self.line);
+        }
+    }
+}
+
 /// A batch ends here: small enough to stay in cache, large enough to make handing over cheap.
 const BATCH_EXAMPLES: usize = 1024;
 const BATCH_FEATURES: usize = 1 << 17;
 
+fn has_room(batch: &Batch) -> bool {
+    batch.len() < BATCH_EXAMPLES && batch.indices.len() < BATCH_FEATURES
+}
+
 impl Reader {
     /// A stream over the inputs in turn; `tasks` are those known so far.
-    pub fn new(inputs: Vec<Input>, tasks: Tasks, options: ReaderOptions) -> Self {
-        Self {
-            parser: LineParser::new(options.labels, options.features),
+    pub fn new(inputs: Vec<Input>, tasks: Tasks, mut options: ReaderOptions) -> Self {
+        if options.names.naming() == Naming::Numbered {
+            options.names = FeatureNames::new(options.reading.naming(), options.features);
+        }
+        let parser = Parser::new(&options);
+        let source = Source {
             inputs,
             options,
             tasks,
+            classes: Classes::default(),
             next_input: 0,
             lines: None,
             live: false,
@@ -79,9 +192,28 @@ impl Reader {
             again: false,
             position: Arc::default(),
             pending: None,
-        }
+        };
+        Self { parser, source }
     }
 
+    /// Names of features known so far, where they have names.
+    pub fn names(&self) -> &FeatureNames {
+        &self.source.options.names
+    }
+
+    fn parse_into(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
+        let source = &mut self.source;
+        match &mut self.parser {
+            Parser::Svm(parser) => source.parse_into(parser, batch),
+            Parser::SvmClasses(parser) => source.parse_into(parser, batch),
+            Parser::Vw(parser) => source.parse_into(parser, batch),
+            Parser::Csv(parser) => source.parse_into(parser, batch),
+            Parser::Jsonl(parser) => source.parse_into(parser, batch),
+        }
+    }
+}
+
+impl Source {
     /// Opens the next input; false if there is none.
     fn open_next(&mut self) -> Result<bool, StreamError> {
         let Some(input) = self.inputs.get(self.next_input) else {
@@ -99,11 +231,12 @@ impl Reader {
     }
 
     /// Parses into the batch until it is full or the input ends.
-    fn parse_into(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
+    fn parse_into(&mut self, parser: &mut impl LineParser, batch: &mut Batch) -> Result<(), StreamError> {
+        self.classes.give(batch);
         let Some(lines) = &mut self.lines else {
             return Ok(());
         };
-        while batch.len() < BATCH_EXAMPLES && batch.indices.len() < BATCH_FEATURES {
+        while has_room(batch) {
             // Whoever sends a line through a pipe may wait for its answer before sending the next.
             if self.live && !batch.is_empty() && !lines.has_line() {
                 return Ok(());
@@ -132,7 +265,7 @@ impl Reader {
                 }
             };
             let known = self.tasks.len();
-            match self.parser.parse(lines.buffer(), line, batch, &mut self.tasks) {
+            match parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.options.names) {
                 Ok(Parsed::Nothing) => {}
                 Ok(Parsed::Example { task, label }) => {
                     batch.preprocess(&self.options.preprocess);
@@ -144,9 +277,20 @@ impl Reader {
                         batch.new_tasks.push(self.tasks.name(task).to_owned());
                     }
                 }
+                Ok(Parsed::Classes { own }) => {
+                    batch.preprocess(&self.options.preprocess);
+                    let classes = &mut self.classes;
+                    batch.take_open(&mut classes.indices, &mut classes.values);
+                    (classes.own, classes.line) = (own, self.line_number);
+                    classes.left = 0..self.tasks.len() as u32;
+                    if let Some(class) = own.filter(|class| class.index() >= known) {
+                        batch.new_tasks.push(self.tasks.name(class).to_owned());
+                    }
+                    self.classes.give(batch);
+                }
                 Err((at, problem)) => {
                     batch.abandon();
-                    if self.skipped >= self.options.skip_bad {
+                    if self.skipped >= self.options.skip_bad || !parser.can_go_on() {
                         let column = at - line.start + 1;
                         let excerpt = Excerpt::around(&lines.buffer()[line.start..line.end], column);
                         return Err(self.bad(column, problem, excerpt));
@@ -169,39 +313,46 @@ impl Reader {
 impl Stream for Reader {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
         batch.clear();
-        if let Some(error) = self.pending.take() {
+        if let Some(error) = self.source.pending.take() {
             return Err(error);
         }
         batch.reserve(BATCH_EXAMPLES);
         // A batch is of one input, so that its examples' lines can be named.
         while batch.is_empty() {
-            if self.lines.is_none() && !self.open_next()? {
-                break;
+            let source = &mut self.source;
+            if source.lines.is_none() && source.classes.left.is_empty() {
+                if !source.open_next()? {
+                    break;
+                }
+                self.parser.as_dyn().begin_input();
             }
-            batch.file = self.next_input as u32 - 1;
+            batch.file = self.source.next_input as u32 - 1;
             if let Err(error) = self.parse_into(batch) {
-                self.lines = None;
-                self.next_input = self.inputs.len();
+                let source = &mut self.source;
+                source.lines = None;
+                source.next_input = source.inputs.len();
                 if batch.is_empty() {
                     return Err(error);
                 }
-                self.pending = Some(error);
+                source.pending = Some(error);
             }
         }
-        batch.position = self.position.load(Ordering::Relaxed);
+        batch.position = self.source.position.load(Ordering::Relaxed);
         Ok(())
     }
 
     fn rewind(&mut self) -> Result<(), StreamError> {
-        if self.next_input > 0 && self.inputs.contains(&Input::Stdin) {
+        let source = &mut self.source;
+        if source.next_input > 0 && source.inputs.contains(&Input::Stdin) {
             return Err(StreamError::NotRewindable);
         }
-        (self.skipped, self.again) = (0, true);
-        self.next_input = 0;
-        self.lines = None;
-        self.pending = None;
-        self.position.store(0, Ordering::Relaxed);
-        self.parser.restart();
+        (source.skipped, source.again) = (0, true);
+        source.next_input = 0;
+        source.lines = None;
+        source.pending = None;
+        source.classes.left = 0..0;
+        source.position.store(0, Ordering::Relaxed);
+        self.parser.as_dyn().restart();
         Ok(())
     }
 }

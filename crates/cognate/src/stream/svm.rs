@@ -4,33 +4,36 @@ use std::io::{self, Write};
 
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
+use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name, meet_task};
 use super::lines::Line;
-use super::number::{SEEN_BEFORE_BLANK, before_blank, common_feature, digits, short_decimal};
-use super::reader::Labels;
+use super::number::{SEEN_BEFORE_BLANK, before_blank, common_feature, digits, parse_f64, short_decimal};
+use super::reader::{Labels, LineParser};
 use crate::example::{BIAS_FEATURE, Example, TaskId, is_valid};
+use crate::feature_names::FeatureNames;
 use crate::tasks::Tasks;
 
 /// Parses lines; remembers which labels the stream uses.
 #[derive(Debug, Clone)]
-pub(crate) struct LineParser {
-    labels: Labels,
+pub(crate) struct SvmParser {
+    rule: LabelRule,
     /// Largest index a feature may have, from 1.
     largest_index: u32,
-    seen_minus_one: bool,
-    seen_zero: bool,
 }
 
-/// What is wrong, and the byte of the buffer where.
-type Bad = (usize, Problem);
+/// Parses lines whose labels are classes, which are the tasks.
+#[derive(Debug, Clone)]
+pub(crate) struct SvmClassParser(SvmParser);
 
-/// Name of the task of lines that name none.
-const UNNAMED_TASK: &str = "default";
+/// What is wrong, and the byte of the buffer where.
+pub(crate) type Bad = (usize, Problem);
 
 /// What a line held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Parsed {
     /// Features of one example are in the batch, which is to be closed with these.
     Example { task: TaskId, label: f64 },
+    /// The same, of an example of every class; its own may not be known.
+    Classes { own: Option<TaskId> },
     /// Blank, or a comment.
     Nothing,
 }
@@ -43,7 +46,7 @@ enum Named<'a> {
     Nobody,
 }
 
-fn is_blank(byte: u8) -> bool {
+pub(crate) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
@@ -53,111 +56,37 @@ fn begins_unlabelled(token: &[u8]) -> bool {
 }
 
 /// End of the token that begins at `at`.
-fn token_end(buffer: &[u8], at: usize, end: usize) -> usize {
+pub(crate) fn token_end(buffer: &[u8], at: usize, end: usize) -> usize {
     buffer[at..end].iter().position(|byte| is_blank(*byte)).map_or(end, |length| at + length)
 }
 
-fn skip_blanks(buffer: &[u8], mut at: usize, end: usize) -> usize {
+pub(crate) fn skip_blanks(buffer: &[u8], mut at: usize, end: usize) -> usize {
     while at < end && is_blank(buffer[at]) {
         at += 1;
     }
     at
 }
 
-impl LineParser {
+impl SvmParser {
     pub(crate) fn new(labels: Labels, features: Option<u32>) -> Self {
         // The last two numbers are the constant feature and "no feature".
         let largest_index = features.unwrap_or(u32::MAX).min(BIAS_FEATURE);
-        Self { labels, largest_index, seen_minus_one: false, seen_zero: false }
-    }
-
-    /// Forgets which labels were seen: another stream begins.
-    pub(crate) fn restart(&mut self) {
-        (self.seen_minus_one, self.seen_zero) = (false, false);
-    }
-
-    /// Parses a line; its features go to the end of the batch, its task into `tasks`.
-    #[inline]
-    pub(crate) fn parse(
-        &mut self,
-        buffer: &[u8],
-        line: Line,
-        batch: &mut Batch,
-        tasks: &mut Tasks,
-    ) -> Result<Parsed, Bad> {
-        let Line { start, end } = line;
-        let at = skip_blanks(buffer, start, end);
-        if at == end || buffer[at] == b'#' {
-            return Ok(Parsed::Nothing);
-        }
-        let (label, at) = self.label(buffer, at, end)?;
-        let task_at = skip_blanks(buffer, at, end);
-        let (named, at) = named_task(buffer, task_at, end)?;
-        self.features(buffer, at, end, batch)?;
-        let label = self.accept(label, start)?;
-        // Last, so that a bad line leaves no task behind.
-        let task = match named {
-            Named::Number(number) => tasks.meet_number(number),
-            Named::Name(name) => tasks.meet(name),
-            Named::Nobody => tasks.meet(UNNAMED_TASK),
-        };
-        match task {
-            Ok(task) => Ok(Parsed::Example { task, label }),
-            Err(limit) => {
-                let name = match named {
-                    Named::Number(number) => number.to_string(),
-                    Named::Name(name) => shown(name.as_bytes()),
-                    Named::Nobody => UNNAMED_TASK.to_owned(),
-                };
-                let known = tasks.names().take(8).map(str::to_owned).collect();
-                Err((task_at, Problem::UnknownTask { name, declared: limit.declared, known }))
-            }
-        }
+        Self { rule: LabelRule::new(labels), largest_index }
     }
 
     /// The label: -1, 0, +1, any number where labels are real, or NaN for none.
     #[inline]
     fn label(&self, buffer: &[u8], at: usize, end: usize) -> Result<(f64, usize), Bad> {
         let stop = token_end(buffer, at, end);
-        let label = match &buffer[at..stop] {
-            b"+1" | b"1" => 1.0,
-            b"-1" => -1.0,
-            b"0" => 0.0,
-            b"?" if self.labels != Labels::Required => NO_LABEL,
-            token if token.contains(&b':') => {
-                if self.labels != Labels::Required && begins_unlabelled(token) {
-                    return Ok((NO_LABEL, at));
-                }
-                return Err((at, Problem::NoLabel { found: shown(token) }));
+        let token = &buffer[at..stop];
+        if !matches!(token, b"+1" | b"1" | b"-1" | b"0") && token.contains(&b':') {
+            if self.rule.may_miss() && begins_unlabelled(token) {
+                return Ok((NO_LABEL, at));
             }
-            token => match parse_f64(token) {
-                Some(number) if self.labels == Labels::Real && is_valid(number) => number,
-                Some(number) if number.abs() == 1.0 || number == 0.0 => number,
-                _ => return Err((at, Problem::Label { found: shown(token) })),
-            },
-        };
+            return Err((at, Problem::NoLabel { found: shown(token) }));
+        }
+        let label = self.rule.read(token).map_err(|problem| (at, problem))?;
         Ok((label, stop))
-    }
-
-    /// Turns 0 into -1, and refuses 0 and -1 in one stream, unless labels are real.
-    fn accept(&mut self, label: f64, at: usize) -> Result<f64, Bad> {
-        if self.labels == Labels::Real {
-            return Ok(label);
-        }
-        if label == 0.0 {
-            if self.seen_minus_one {
-                return Err((at, Problem::MixedLabels { found: "0", before: "-1" }));
-            }
-            self.seen_zero = true;
-            return Ok(-1.0);
-        }
-        if label == -1.0 {
-            if self.seen_zero {
-                return Err((at, Problem::MixedLabels { found: "-1", before: "0" }));
-            }
-            self.seen_minus_one = true;
-        }
-        Ok(label)
     }
 
     /// The features from `at` to the end of the line.
@@ -268,6 +197,100 @@ impl LineParser {
     }
 }
 
+impl LineParser for SvmParser {
+    #[inline]
+    fn parse(
+        &mut self,
+        buffer: &[u8],
+        line: Line,
+        batch: &mut Batch,
+        tasks: &mut Tasks,
+        _: &mut FeatureNames,
+    ) -> Result<Parsed, Bad> {
+        let Line { start, end } = line;
+        let at = skip_blanks(buffer, start, end);
+        if at == end || buffer[at] == b'#' {
+            return Ok(Parsed::Nothing);
+        }
+        let (label, at) = self.label(buffer, at, end)?;
+        let task_at = skip_blanks(buffer, at, end);
+        let (named, at) = named_task(buffer, task_at, end)?;
+        self.features(buffer, at, end, batch)?;
+        let label = self.rule.accept(label).map_err(|problem| (start, problem))?;
+        // Last, so that a bad line leaves no task behind.
+        let task = match named {
+            Named::Number(number) => tasks.meet_number(number),
+            Named::Name(name) => tasks.meet(name),
+            Named::Nobody => tasks.meet(UNNAMED_TASK),
+        };
+        match task {
+            Ok(task) => Ok(Parsed::Example { task, label }),
+            Err(limit) => {
+                let name = match named {
+                    Named::Number(number) => number.to_string(),
+                    Named::Name(name) => shown(name.as_bytes()),
+                    Named::Nobody => UNNAMED_TASK.to_owned(),
+                };
+                let known = tasks.names().take(8).map(str::to_owned).collect();
+                Err((task_at, Problem::UnknownTask { name, declared: limit.declared, known }))
+            }
+        }
+    }
+
+    fn restart(&mut self) {
+        self.rule.restart();
+    }
+}
+
+impl SvmClassParser {
+    pub(crate) fn new(labels: Labels, features: Option<u32>) -> Self {
+        Self(SvmParser::new(labels, features))
+    }
+}
+
+impl LineParser for SvmClassParser {
+    fn parse(
+        &mut self,
+        buffer: &[u8],
+        line: Line,
+        batch: &mut Batch,
+        tasks: &mut Tasks,
+        _: &mut FeatureNames,
+    ) -> Result<Parsed, Bad> {
+        let Line { start, end } = line;
+        let at = skip_blanks(buffer, start, end);
+        if at == end || buffer[at] == b'#' {
+            return Ok(Parsed::Nothing);
+        }
+        let stop = token_end(buffer, at, end);
+        let token = &buffer[at..stop];
+        let may_miss = self.0.rule.may_miss();
+        let (class, features_at) = match token {
+            b"?" if may_miss => (None, stop),
+            token if token.contains(&b':') && begins_unlabelled(token) => {
+                if !may_miss {
+                    return Err((at, Problem::NoLabel { found: shown(token) }));
+                }
+                (None, at)
+            }
+            token => match std::str::from_utf8(token).ok().filter(|class| is_task_name(class)) {
+                Some(class) => (Some(class_name(class)), stop),
+                None => return Err((at, Problem::TaskName { found: shown(token) })),
+            },
+        };
+        let task_at = skip_blanks(buffer, features_at, end);
+        let rest = &buffer[task_at..token_end(buffer, task_at, end)];
+        if rest.starts_with(b"qid:") || rest.starts_with(b"task:") {
+            return Err((task_at, Problem::ClassTask { found: shown(rest) }));
+        }
+        self.0.features(buffer, features_at, end, batch)?;
+        let own = class.map(|class| meet_task(tasks, &class)).transpose();
+        Ok(Parsed::Classes { own: own.map_err(|problem| (at, problem))? })
+    }
+
+    fn restart(&mut self) {}
+}
+
 /// A value off the fast path: many digits, an exponent, a plus sign, or no number.
 #[cold]
 fn uncommon_value(buffer: &[u8], at: usize, end: usize) -> Result<(f64, usize), Bad> {
@@ -277,11 +300,6 @@ fn uncommon_value(buffer: &[u8], at: usize, end: usize) -> Result<(f64, usize), 
         Some(value) if is_valid(value) => Ok((value, stop)),
         _ => Err((at, Problem::Value { found: shown(token) })),
     }
-}
-
-/// Any decimal number; like the standard library's parser, and as exact.
-fn parse_f64(token: &[u8]) -> Option<f64> {
-    fast_float2::parse(token).ok()
 }
 
 /// `qid:<number>` or `task:<name>` at `at`, if that is what stands there.

@@ -1,0 +1,142 @@
+//! `cognate lab`: the papers' tables and figures, ours beside theirs.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use cognate::nearest_names;
+use serde_json::json;
+
+use crate::args::{LabArgs, LabCommand, LabListArgs, LabRunArgs};
+use crate::interrupt::Interrupt;
+use crate::lab::{Experiment, Lab, experiments};
+use crate::output::{self, CheckFailed, Interrupted, say};
+use crate::parallel::Pool;
+use crate::progressive::duration;
+
+/// Runs the command.
+pub(crate) fn run(args: &LabArgs, quiet: bool) -> anyhow::Result<()> {
+    match &args.command {
+        LabCommand::List(args) => list(args),
+        LabCommand::Run(args) => run_some(args, quiet),
+    }
+}
+
+fn list(args: &LabListArgs) -> anyhow::Result<()> {
+    let all = experiments();
+    if args.json {
+        let row = |experiment: &&Experiment| {
+            json!({
+                "id": experiment.id,
+                "place": experiment.place,
+                "claim": experiment.claim,
+                "deviates": experiment.deviates,
+                "data": experiment.needs.iter().map(|set| set.name).collect::<Vec<_>>(),
+                "missing": experiment.missing(&args.data).iter().map(|(_, file)| *file).collect::<Vec<_>>(),
+                "minutes": { "quick": experiment.minutes.0, "full": experiment.minutes.1 },
+            })
+        };
+        return output::print_json(&all.iter().map(row).collect::<Vec<_>>());
+    }
+    let mut text = String::new();
+    for experiment in &all {
+        let missing = experiment.missing(&args.data);
+        let names: Vec<&str> = experiment.needs.iter().map(|set| set.name).collect();
+        let data = match (names.is_empty(), missing.is_empty()) {
+            (true, _) => "made up".to_owned(),
+            (false, true) => format!("{}: here", names.join(", ")),
+            (false, false) => format!("{}: not all here", names.join(", ")),
+        };
+        let (quick, full) = experiment.minutes;
+        text += &format!(
+            "{}\n  {}\n  {}\n  data {data}; about {quick} min with --quick, {full} min without\n\n",
+            experiment.id, experiment.place, experiment.claim
+        );
+    }
+    let here = all.iter().filter(|experiment| experiment.missing(&args.data).is_empty()).count();
+    text += &format!(
+        "{here} of {} can be run with the data in {folder}: cognate lab run ID --data {folder}",
+        all.len(),
+        folder = args.data.display(),
+    );
+    output::print(&text)
+}
+
+fn run_some(args: &LabRunArgs, quiet: bool) -> anyhow::Result<()> {
+    let chosen: Vec<&Experiment> =
+        experiments().into_iter().filter(|experiment| args.id == "all" || experiment.id == args.id).collect();
+    if chosen.is_empty() {
+        let known =
+            nearest_names(&args.id, experiments().iter().map(|experiment| experiment.id).chain(["all"]));
+        bail!("no experiment is called {:?}; known: {}", args.id, known.join(", "));
+    }
+    if args.id != "all" {
+        refuse_without_data(chosen[0], &args.data)?;
+    }
+    std::fs::create_dir_all(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
+    let interrupt = Interrupt::listen()?;
+    let pool = Pool::new(args.threads, interrupt, quiet);
+    let lab = Lab { data: args.data.clone(), quick: args.quick, pool };
+    let (mut broken, mut skipped) = (Vec::new(), 0);
+    for experiment in chosen {
+        if !experiment.missing(&args.data).is_empty() {
+            say(&format!("{}: skipped, not all of its data are in {}", experiment.id, args.data.display()));
+            skipped += 1;
+            continue;
+        }
+        let started = Instant::now();
+        let findings = match (experiment.run)(&lab) {
+            Err(error) if error.is::<Interrupted>() => {
+                say(&format!(
+                    "interrupted in {}: what was finished before is in {}",
+                    experiment.id,
+                    args.out.display()
+                ));
+                return Err(error);
+            }
+            done => done.with_context(|| experiment.id.to_owned())?,
+        };
+        let mode = if args.quick { "Run with --quick: fewer runs, smaller grids" } else { "Run in full" };
+        findings.write(experiment, mode, &args.out)?;
+        let time = duration(started.elapsed().as_secs_f64());
+        output::print(&format!(
+            "{}: {}\n{}\n\n{}\n",
+            experiment.id,
+            experiment.place,
+            experiment.claim,
+            findings.text().trim_end(),
+        ))?;
+        say(&format!("{}: {time}, written to {}", experiment.id, args.out.display()));
+        if !findings.hold() {
+            broken.push(experiment.id);
+        }
+    }
+    if skipped > 0 {
+        say(&format!(
+            "{skipped} experiments were skipped; `cognate lab list --data DIR` says which data they want"
+        ));
+    }
+    if broken.is_empty() {
+        return Ok(());
+    }
+    Err(CheckFailed(format!("what is checked does not hold: {}", broken.join(", "))).into())
+}
+
+fn refuse_without_data(experiment: &Experiment, data: &Path) -> anyhow::Result<()> {
+    let missing = experiment.missing(data);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut wanted = String::new();
+    for set in experiment.needs {
+        let files: Vec<String> = (missing.iter())
+            .filter(|(of, _)| of.name == set.name)
+            .map(|(_, file)| format!("\n  {}", data.join(file).display()))
+            .collect();
+        if !files.is_empty() {
+            wanted += &format!("{}\n    {}", files.concat(), set.source);
+        }
+    }
+    wanted += "\n  *.svm.gz are lines `label qid:task index:value …`, compressed by gzip";
+    bail!("{} needs files that are not there (--data DIR):{wanted}", experiment.id);
+}

@@ -1,0 +1,299 @@
+//! Comma-separated rows under a header: a task column, a label column, and features.
+//!
+//! A cell that is a number is the value of the feature called as its column; a text is the feature `<column>=<text>` of
+//! value 1; an empty cell is no feature. So a cell alone decides what it means, whatever came before. A column must
+//! keep to numbers or to texts all the same, unless it is said to be categorical: a slip must not pass for a category.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::batch::{Batch, NO_LABEL};
+use super::error::{Problem, shown};
+use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name};
+use super::lines::Line;
+use super::named::{NamedLine, Repeats, Target};
+use super::number::parse_f64;
+use super::reader::LineParser;
+use super::svm::{Bad, Parsed};
+use super::{Labels, Reading};
+use crate::example::is_valid;
+use crate::feature_names::FeatureNames;
+use crate::nearest::nearest_names;
+use crate::tasks::Tasks;
+
+/// Parses rows; the first of every input is its header.
+#[derive(Debug, Clone)]
+pub(crate) struct CsvParser {
+    rule: LabelRule,
+    reading: Reading,
+    /// Whether a file without the label column is one of unlabelled rows.
+    label_may_miss: bool,
+    /// Columns of the present input; none before its header.
+    columns: Vec<Column>,
+    fields: Vec<Field>,
+    /// Kinds of columns that the present row shows first.
+    kinds: Vec<(usize, Kind)>,
+    features: NamedLine,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    role: Role,
+    kind: Option<Kind>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Task,
+    Label,
+    Feature,
+    /// A feature whose cells are texts, whatever they look like.
+    Categorical,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Text,
+}
+
+/// A cell in the buffer, without its quotes and the blanks around it.
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    start: usize,
+    end: usize,
+    /// Whether quotes in it are doubled.
+    doubled: bool,
+}
+
+impl CsvParser {
+    pub(crate) fn new(labels: Labels, reading: &Reading, label_may_miss: bool) -> Self {
+        Self {
+            rule: LabelRule::new(labels),
+            reading: reading.clone(),
+            label_may_miss,
+            columns: Vec::new(),
+            fields: Vec::new(),
+            kinds: Vec::new(),
+            features: NamedLine::new(Repeats::Refused),
+        }
+    }
+
+    /// Reads the names of the columns.
+    fn header(&mut self, buffer: &[u8], line: Line) -> Result<(), Bad> {
+        let mut columns: Vec<Column> = Vec::with_capacity(self.fields.len());
+        let mut places = BTreeMap::new();
+        for (at, field) in self.fields.iter().enumerate() {
+            let name = field.text(buffer)?.into_owned();
+            if name.is_empty() {
+                return Err((field.start, Problem::ColumnName { column: at + 1 }));
+            }
+            if let Some(before) = places.insert(name.clone(), at + 1) {
+                let name = shown(name.as_bytes());
+                return Err((field.start, Problem::ColumnTwice { name, before }));
+            }
+            columns.push(Column { name, role: Role::Feature, kind: None });
+        }
+        let reading = &self.reading;
+        let mut give = |name: &str, role: Role, needed: bool| match places.get(name) {
+            Some(at) if columns[at - 1].role == Role::Feature => {
+                columns[at - 1].role = role;
+                Ok(())
+            }
+            Some(_) => Err((line.start, Problem::ColumnRoles { name: shown(name.as_bytes()) })),
+            None if needed => {
+                let known = nearest_names(name, columns.iter().map(|column| column.name.as_str()));
+                let known = known.iter().take(8).map(|known| (*known).to_owned()).collect();
+                Err((line.start, Problem::NoColumn { name: name.to_owned(), known }))
+            }
+            None => Ok(()),
+        };
+        give(reading.label_column.as_deref().unwrap_or("label"), Role::Label, !self.label_may_miss)?;
+        if let Some(name) = &reading.task_column {
+            give(name, Role::Task, true)?;
+        } else if !reading.one_vs_all {
+            give("task", Role::Task, false)?;
+        }
+        for name in &reading.categorical {
+            give(name, Role::Categorical, true)?;
+        }
+        self.columns = columns;
+        Ok(())
+    }
+
+    /// A cell of a feature column.
+    fn feature(&mut self, buffer: &[u8], at: usize, text: &str) -> Result<(), Bad> {
+        let (column, place) = (&self.columns[at], self.fields[at].start);
+        let number = if column.role == Role::Categorical { None } else { parse_f64(text.as_bytes()) };
+        let kind = if number.is_some() { Kind::Number } else { Kind::Text };
+        let found = || shown(&buffer[self.fields[at].start..self.fields[at].end]);
+        match column.kind {
+            _ if column.role == Role::Categorical => {}
+            None => self.kinds.push((at, kind)),
+            Some(before) if before == kind => {}
+            Some(before) => {
+                let (found, column) = (found(), shown(column.name.as_bytes()));
+                let expected = if before == Kind::Number { "a number" } else { "a text" };
+                return Err((place, Problem::Cell { found, column, expected }));
+            }
+        }
+        match number {
+            Some(number) if is_valid(number) => {
+                self.features.push(&[], &[&column.name], 0, place, number);
+            }
+            Some(_) => return Err((place, Problem::Value { found: found() })),
+            // Two features may not share a name.
+            None if column.name.contains('=') => {
+                return Err((place, Problem::ColumnOfTexts { column: shown(column.name.as_bytes()) }));
+            }
+            None => self.features.push(&[], &[&column.name, "=", text], 0, place, 1.0),
+        }
+        Ok(())
+    }
+
+    fn row(
+        &mut self,
+        buffer: &[u8],
+        line: Line,
+        batch: &mut Batch,
+        tasks: &mut Tasks,
+        names: &mut FeatureNames,
+    ) -> Result<Parsed, Bad> {
+        if self.fields.len() != self.columns.len() {
+            let (found, expected) = (self.fields.len(), self.columns.len());
+            let at = self.fields.get(expected).map_or(line.end, |field| field.start);
+            return Err((at, Problem::Fields { found, expected }));
+        }
+        self.features.clear();
+        self.kinds.clear();
+        let (mut task, mut task_at) = (UNNAMED_TASK.to_owned(), line.start);
+        let (mut label, mut label_at) = (None, line.start);
+        for at in 0..self.columns.len() {
+            let field = self.fields[at];
+            let text = field.text(buffer)?;
+            match self.columns[at].role {
+                Role::Task if is_task_name(&text) => (task, task_at) = (text.into_owned(), field.start),
+                Role::Task => return Err((field.start, Problem::TaskName { found: shown(text.as_bytes()) })),
+                Role::Label => {
+                    label_at = field.start;
+                    label = (!matches!(&*text, "" | "?")).then(|| text.into_owned());
+                }
+                Role::Feature | Role::Categorical if text.is_empty() => {}
+                Role::Feature | Role::Categorical => self.feature(buffer, at, &text)?,
+            }
+        }
+        if label.is_none() && !self.rule.may_miss() {
+            return Err((label_at, Problem::NoLabel { found: "an empty cell".to_owned() }));
+        }
+        let target = if self.reading.one_vs_all {
+            if let Some(class) = label.as_ref().filter(|class| !is_task_name(class)) {
+                return Err((label_at, Problem::TaskName { found: shown(class.as_bytes()) }));
+            }
+            label = label.as_deref().map(class_name);
+            Target::Class { name: label.as_deref(), at: label_at }
+        } else {
+            let read = label.as_ref().map_or(Ok(NO_LABEL), |label| self.rule.read(label.as_bytes()));
+            let label = read.and_then(|label| self.rule.accept(label));
+            Target::Task { name: &task, at: task_at, label: label.map_err(|problem| (label_at, problem))? }
+        };
+        let parsed = self.features.finish(&target, batch, tasks, names)?;
+        for (at, kind) in &self.kinds {
+            self.columns[*at].kind = Some(*kind);
+        }
+        Ok(parsed)
+    }
+}
+
+impl LineParser for CsvParser {
+    fn parse(
+        &mut self,
+        buffer: &[u8],
+        line: Line,
+        batch: &mut Batch,
+        tasks: &mut Tasks,
+        names: &mut FeatureNames,
+    ) -> Result<Parsed, Bad> {
+        let mut line = line;
+        if self.columns.is_empty() && buffer[line.start..line.end].starts_with("\u{feff}".as_bytes()) {
+            // Spreadsheets begin their files with a mark.
+            line.start += '\u{feff}'.len_utf8();
+        }
+        if buffer[line.start..line.end].trim_ascii().is_empty() {
+            return Ok(Parsed::Nothing);
+        }
+        split(buffer, line, &mut self.fields)?;
+        if self.columns.is_empty() {
+            return self.header(buffer, line).map(|()| Parsed::Nothing);
+        }
+        self.row(buffer, line, batch, tasks, names)
+    }
+
+    fn begin_input(&mut self) {
+        self.columns.clear();
+    }
+
+    fn restart(&mut self) {
+        self.rule.restart();
+    }
+
+    fn can_go_on(&self) -> bool {
+        !self.columns.is_empty()
+    }
+}
+
+impl Field {
+    fn text<'a>(&self, buffer: &'a [u8]) -> Result<Cow<'a, str>, Bad> {
+        let bytes = &buffer[self.start..self.end];
+        let text =
+            std::str::from_utf8(bytes).map_err(|_| (self.start, Problem::Name { found: shown(bytes) }))?;
+        Ok(if self.doubled { text.replace("\"\"", "\"").into() } else { text.into() })
+    }
+}
+
+/// Cuts a line into cells. A cell in quotes may hold commas, and quotes that are doubled; it ends on its line.
+fn split(buffer: &[u8], line: Line, fields: &mut Vec<Field>) -> Result<(), Bad> {
+    fields.clear();
+    let is_blank = |at: usize| buffer[at] == b' ' || buffer[at] == b'\t';
+    let mut at = line.start;
+    loop {
+        while at < line.end && is_blank(at) {
+            at += 1;
+        }
+        if at < line.end && buffer[at] == b'"' {
+            let (start, mut doubled) = (at + 1, false);
+            let mut end = start;
+            loop {
+                let Some(quote) = memchr::memchr(b'"', &buffer[end..line.end]) else {
+                    return Err((at, Problem::OpenQuote));
+                };
+                end += quote;
+                if end + 1 >= line.end || buffer[end + 1] != b'"' {
+                    break;
+                }
+                (end, doubled) = (end + 2, true);
+            }
+            fields.push(Field { start, end, doubled });
+            at = end + 1;
+            while at < line.end && is_blank(at) {
+                at += 1;
+            }
+            if at < line.end && buffer[at] != b',' {
+                let stop = memchr::memchr(b',', &buffer[at..line.end]).map_or(line.end, |comma| at + comma);
+                return Err((at, Problem::AfterQuote { found: shown(&buffer[at..stop]) }));
+            }
+        } else {
+            let start = at;
+            at = memchr::memchr(b',', &buffer[at..line.end]).map_or(line.end, |comma| at + comma);
+            let mut end = at;
+            while end > start && is_blank(end - 1) {
+                end -= 1;
+            }
+            fields.push(Field { start, end, doubled: false });
+        }
+        if at == line.end {
+            return Ok(());
+        }
+        at += 1;
+    }
+}

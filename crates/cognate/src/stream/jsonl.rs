@@ -1,0 +1,334 @@
+//! One line of JSON: `{"task": …, "label": …, "features": {<name>: <value>, …}}`.
+//!
+//! A value is a number, true or false (1 or 0), or a text: the feature `<name>=<text>` of value 1. A null is no feature.
+//! The parser's own errors have their column; what is JSON but no example is told at the key that it stands under.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::batch::{Batch, NO_LABEL};
+use super::error::{Problem, shown};
+use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name};
+use super::lines::Line;
+use super::named::{NamedLine, Repeats, Target};
+use super::reader::LineParser;
+use super::svm::{Bad, Parsed};
+use super::{Labels, Reading};
+use crate::example::is_valid;
+use crate::feature_names::FeatureNames;
+use crate::tasks::Tasks;
+
+/// Parses lines.
+#[derive(Debug, Clone)]
+pub(crate) struct JsonlParser {
+    rule: LabelRule,
+    one_vs_all: bool,
+    features: NamedLine,
+}
+
+impl JsonlParser {
+    pub(crate) fn new(labels: Labels, reading: &Reading) -> Self {
+        Self {
+            rule: LabelRule::new(labels),
+            one_vs_all: reading.one_vs_all,
+            features: NamedLine::new(Repeats::Refused),
+        }
+    }
+}
+
+impl LineParser for JsonlParser {
+    fn parse(
+        &mut self,
+        buffer: &[u8],
+        line: Line,
+        batch: &mut Batch,
+        tasks: &mut Tasks,
+        names: &mut FeatureNames,
+    ) -> Result<Parsed, Bad> {
+        let text = &buffer[line.start..line.end];
+        if text.trim_ascii().is_empty() {
+            return Ok(Parsed::Nothing);
+        }
+        self.features.clear();
+        let mut found = Found {
+            address: text.as_ptr().addr(),
+            start: line.start,
+            features: &mut self.features,
+            bad: None,
+            at: 0,
+            task: None,
+            label: None,
+            seen: [false; 3],
+        };
+        let mut json = serde_json::Deserializer::from_slice(text);
+        let read = json.deserialize_map(&mut found).and_then(|()| json.end());
+        let Found { bad, task, label, seen, .. } = found;
+        if let Err(error) = read {
+            let (at, problem) = bad.unwrap_or_else(|| {
+                let message = error.to_string();
+                let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+                (error.column().saturating_sub(1), Problem::Json { message })
+            });
+            return Err((line.start + at, problem));
+        }
+        if !seen[2] {
+            return Err((line.start, Problem::Json { message: "found no \"features\"".to_owned() }));
+        }
+        let label_at = line.start + label.as_ref().map_or(0, |(_, at)| *at);
+        let label = label.map(|(label, _)| label).filter(|label| !matches!(label.as_ref(), "?"));
+        if label.is_none() && !self.rule.may_miss() {
+            return Err((label_at, Problem::NoLabel { found: "none".to_owned() }));
+        }
+        let class;
+        let target = if self.one_vs_all {
+            if let Some((task, at)) = task {
+                return Err((line.start + at, Problem::ClassTask { found: shown(task.as_bytes()) }));
+            }
+            if let Some(class) = label.as_ref().filter(|class| !is_task_name(class)) {
+                return Err((label_at, Problem::TaskName { found: shown(class.as_bytes()) }));
+            }
+            class = label.as_deref().map(class_name);
+            Target::Class { name: class.as_deref(), at: label_at }
+        } else {
+            let read = label.map_or(Ok(NO_LABEL), |label| self.rule.read(label.as_bytes()));
+            let label =
+                read.and_then(|label| self.rule.accept(label)).map_err(|problem| (label_at, problem))?;
+            let (name, at) = task.as_ref().map_or((UNNAMED_TASK, 0), |(name, at)| (name.as_ref(), *at));
+            Target::Task { name, at: line.start + at, label }
+        };
+        self.features.finish(&target, batch, tasks, names)
+    }
+
+    fn restart(&mut self) {
+        self.rule.restart();
+    }
+}
+
+/// What a line holds, as far as it has been read.
+struct Found<'de, 'a> {
+    /// Address of the line, by which texts within it are placed.
+    address: usize,
+    /// Where the line begins in its buffer.
+    start: usize,
+    features: &'a mut NamedLine,
+    /// What is wrong, beyond what JSON itself says.
+    bad: Option<Bad>,
+    /// Place of the key under way in the line.
+    at: usize,
+    task: Option<(Cow<'de, str>, usize)>,
+    label: Option<(Cow<'de, str>, usize)>,
+    /// Which of task, label and features have come.
+    seen: [bool; 3],
+}
+
+const KEYS: [&str; 3] = ["task", "label", "features"];
+
+impl Found<'_, '_> {
+    /// Remembers what is wrong at the present key, and ends the parse.
+    fn refuse<E: Error>(&mut self, problem: Problem) -> E {
+        self.bad = Some((self.at, problem));
+        E::custom("refused")
+    }
+
+    /// Takes note of where a key stands; one with escapes was copied, and counts as standing where the last one did.
+    #[expect(clippy::ptr_arg, reason = "a copied key says nothing about its place")]
+    fn place(&mut self, key: &Cow<'_, str>) {
+        if let Cow::Borrowed(key) = key {
+            self.at = (key.as_ptr().addr() - self.address).saturating_sub(1);
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Found<'de, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with \"task\", \"label\" and \"features\"")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key_seed(Text)? {
+            self.place(&key);
+            let Some(which) = KEYS.iter().position(|known| *known == key) else {
+                return Err(self.refuse(Problem::Key { found: shown(key.as_bytes()) }));
+            };
+            if std::mem::replace(&mut self.seen[which], true) {
+                return Err(self.refuse(Problem::Repeated { name: shown(key.as_bytes()) }));
+            }
+            if which == 2 {
+                map.next_value_seed(Features(self))?;
+                continue;
+            }
+            let at = self.at;
+            match (which, map.next_value_seed(ScalarSeed)?) {
+                (0, Scalar::Text(name)) if is_task_name(&name) => self.task = Some((name, at)),
+                (0, Scalar::Number(number)) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                    self.task = Some(((number as i64).to_string().into(), at));
+                }
+                (0, Scalar::Null) => {}
+                (0, other) => return Err(self.refuse(Problem::TaskName { found: other.shown() })),
+                (_, Scalar::Null) => {}
+                (_, Scalar::Text(text)) => self.label = Some((text, at)),
+                (_, Scalar::Number(number)) => self.label = Some((number.to_string().into(), at)),
+                (_, Scalar::Flag(flag)) => self.label = Some((if flag { "1" } else { "0" }.into(), at)),
+                (_, other) => return Err(self.refuse(Problem::Label { found: other.shown() })),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The object of features.
+struct Features<'a, 'de, 'b>(&'a mut Found<'de, 'b>);
+
+impl<'de> DeserializeSeed<'de> for Features<'_, 'de, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Features<'_, 'de, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object of features, {\"name\": 0.5}")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let found = self.0;
+        while let Some(key) = map.next_key_seed(Text)? {
+            found.place(&key);
+            match map.next_value_seed(ScalarSeed)? {
+                Scalar::Null => {}
+                Scalar::Number(number) if is_valid(number) => {
+                    found.features.push(&[], &[&key], 0, found.start + found.at, number);
+                }
+                Scalar::Flag(flag) => {
+                    found.features.push(&[], &[&key], 0, found.start + found.at, f64::from(flag));
+                }
+                // Two features may not share a name.
+                Scalar::Text(_) if key.contains('=') => {
+                    return Err(found.refuse(Problem::ColumnOfTexts { column: shown(key.as_bytes()) }));
+                }
+                Scalar::Text(text) => {
+                    found.features.push(&[], &[&key, "=", &text], 0, found.start + found.at, 1.0);
+                }
+                other => {
+                    let (found_value, feature) = (other.shown(), shown(key.as_bytes()));
+                    return Err(found.refuse(Problem::FeatureValue { found: found_value, feature }));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text, borrowed from the line where it has no escapes.
+struct Text;
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(text.to_owned().into())
+    }
+}
+
+/// A value that is no object and no list, or which of them it is.
+enum Scalar<'de> {
+    Number(f64),
+    Flag(bool),
+    Text(Cow<'de, str>),
+    Null,
+    Nested(&'static str),
+}
+
+impl Scalar<'_> {
+    /// The value as a message shows it.
+    fn shown(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Text(text) => shown(text.as_bytes()),
+            Self::Null => "null".to_owned(),
+            Self::Nested(what) => (*what).to_owned(),
+        }
+    }
+}
+
+struct ScalarSeed;
+
+impl<'de> DeserializeSeed<'de> for ScalarSeed {
+    type Value = Scalar<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ScalarSeed {
+    type Value = Scalar<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a number or a text")
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Scalar::Number(number))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Scalar::Number(number as f64))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Scalar::Number(number as f64))
+    }
+
+    fn visit_bool<E: Error>(self, flag: bool) -> Result<Self::Value, E> {
+        Ok(Scalar::Flag(flag))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(Scalar::Null)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(text.into()))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(text.to_owned().into()))
+    }
+
+    // What is nested is looked through and left, so that whoever asked can say where it stands.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        while list.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Nested("a list"))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
+        Ok(Scalar::Nested("an object"))
+    }
+}
