@@ -26,7 +26,7 @@ const NOISE: f64 = 0.1;
 const CLOSE: f64 = 1e-4;
 const TIMES_FASTER: f64 = 10.0;
 /// Times as long as ours that others get.
-const GIVE_UP: f64 = 20.0;
+const GIVE_UP: f64 = 12.0;
 
 /// A normal draw, by the central limit: close enough for inputs.
 fn normal(rng: &mut impl rand::Rng) -> f64 {
