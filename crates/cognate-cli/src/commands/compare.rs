@@ -208,6 +208,7 @@ impl Contest {
         let rounds =
             passed.chunks(chosen.len()).take_while(|round| round.iter().all(Option::is_some)).count();
         if rounds == 0 {
+            say("interrupted before everyone had finished a run; there is nothing to compare yet");
             return Err(Interrupted.into());
         }
         let mut results: Vec<Results> = chosen

@@ -294,7 +294,7 @@ fn made_up(tasks: usize, features: usize, seed: u64) -> anyhow::Result<Examples>
 }
 
 fn figure1(lab: &Lab) -> anyhow::Result<Findings> {
-    let sizes: &[usize] = lab.choose(&[10, 50, 150], &[5, 25, 50, 75, 100, 125, 150]);
+    let sizes: &[usize] = lab.choose(&[10, 25, 50], &[5, 25, 50, 75, 100, 125, 150]);
     let repetitions: u64 = lab.choose(1, 3);
     let feature_learning = json!({ "schatten": { "p": 1 } });
     let clusters = json!({ "cluster": { "clusters": 5, "mean": 1.0, "between": 1.0, "within": 10.0 } });

@@ -36,7 +36,7 @@ pub(super) static ALL: [Experiment; 3] = [
         claim: "All multitask learners beat individual and global ones, and ROM-PGD and ROM-RDA beat all others.",
         deviates: STAND_INS,
         needs: &[&MHC, &TDT2, &MOVIELENS],
-        minutes: (3.0, 90.0),
+        minutes: (3.0, 300.0),
         run: table2,
     },
     Experiment {
@@ -202,11 +202,15 @@ fn tuned_way(lab: &Lab, name: &str, stream: &Memory, simultaneous: bool) -> anyh
             all.extend(powers(-6, -3).into_iter().map(|eta| rule("von-neumann", eta)));
             all.into_iter().flat_map(fixed).collect()
         }
-        COML => [0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
-            .into_iter()
-            .flat_map(|own| powers(-5, 0).into_iter().map(move |c| (own, c)))
-            .flat_map(|(own, c)| fixed(json!({ "collaborative": { "own": own, "c": c, "c-global": c } })))
-            .collect(),
+        COML => {
+            let (own, steps) = lab.choose(
+                (vec![1.0, 10.0, 1000.0], powers(-3, -1)),
+                (vec![0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0], powers(-5, 0)),
+            );
+            let all = own.iter().flat_map(|own| steps.iter().map(move |c| (own, c)));
+            all.flat_map(|(own, c)| fixed(json!({ "collaborative": { "own": own, "c": c, "c-global": c } })))
+                .collect()
+        }
         _ => {
             let grid = if name == PGD {
                 Grid::penalties("rom-pgd", ("eta", powers(-6, -1)))
