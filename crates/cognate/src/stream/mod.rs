@@ -20,8 +20,10 @@ mod number;
 pub mod pipeline;
 mod reader;
 pub(crate) mod rounds;
+mod rows;
 mod svm;
 pub mod synthetic;
+mod table;
 mod vw;
 
 pub use batch::Batch;
@@ -30,7 +32,9 @@ pub use error::{Excerpt, Place, Problem, StreamError};
 pub use input::Input;
 pub use memory::Memory;
 pub use reader::{Labels, Reader, ReaderOptions};
+pub use rows::{Cell, Features, Rows};
 pub use svm::write_example;
+pub use table::{Indices, RowTasks, Table, TableError, TableStream, Values};
 
 /// Examples in order, a batch at a time; may be started again.
 pub trait Stream: Send {
