@@ -24,6 +24,9 @@ _TASKS = """
     a search it travels by metadata routing: ``set_fit_request(tasks=True)`` and the like.
 """
 
+#: What scikit-learn makes of X.
+_KIND: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
+
 
 class _Multitask(BaseEstimator):
     """What all estimators have in common."""
@@ -33,27 +36,27 @@ class _Multitask(BaseEstimator):
     def _stream(self) -> dict[str, Any]:
         return {"normalize": self.normalize, "clip": self.clip, "bias": self.bias}
 
-    def _rows(self, X: Any, tasks: Any, *, y: Any = None, reset: bool) -> tuple[Any, Any, Any]:
-        """X, y and tasks, checked by scikit-learn."""
+    def _rows(self, X: Any, y: Any, tasks: Any, *, reset: bool) -> tuple[Any, Any, Any]:
+        """X, y and tasks of rows to be learnt, checked by scikit-learn."""
         X, tasks = _apart(X, tasks)
-        kind = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "reset": reset}
-        if y is None:
-            X = validate_data(self, X, **kind)
-        else:
-            X, y = validate_data(self, X, y, **kind, **self._label_checks())
+        X, y = validate_data(self, X, y, reset=reset, **_KIND, **self._label_checks())
+        return *self._in_order(X, tasks), y
+
+    def _in_order(self, X: Any, tasks: Any) -> tuple[Any, Any]:
         if hasattr(X, "indptr") and not X.has_sorted_indices:
             X = X.sorted_indices()
         tasks = _tables.tasks_of(tasks)
         if tasks is not None and not np.isscalar(tasks) and len(tasks) != X.shape[0]:
             raise ValueError(f"there are {len(tasks)} tasks and {X.shape[0]} rows; expected as many of each")
-        return X, y, tasks
+        return X, tasks
 
     def _label_checks(self) -> dict[str, Any]:
         return {}
 
     def _margins(self, X: Any, tasks: Any) -> np.ndarray:
         check_is_fitted(self)
-        X, _, tasks = self._rows(X, tasks, reset=False)
+        X, tasks = _apart(X, tasks)
+        X, tasks = self._in_order(validate_data(self, X, reset=False, **_KIND), tasks)
         if tasks is None and len(self.learner_.tasks_) > 1:
             raise ValueError(f"the estimator knows {len(self.learner_.tasks_)} tasks; say which: tasks=…")
         return self.learner_.decision_function(X, self.learner_.tasks_[0] if tasks is None else tasks)
@@ -188,7 +191,7 @@ class CognateClassifier(_Classifier):
 
     def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
         """Learns from nothing, in `passes` passes."""
-        X, y, tasks = self._rows(X, tasks, y=y, reset=True)
+        X, tasks, y = self._rows(X, y, tasks, reset=True)
         self._meet_classes(y)
         learner, signs = self._fresh(), self._signs(y)
         random = check_random_state(self.random_state)
@@ -201,7 +204,7 @@ class CognateClassifier(_Classifier):
     def partial_fit(self, X: Any, y: Any, tasks: Any = None, classes: Any = None) -> Self:
         """Learns the rows in order; `classes` are named in the first call, unless it has both."""
         first = not hasattr(self, "learner_")
-        X, y, tasks = self._rows(X, tasks, y=y, reset=first)
+        X, tasks, y = self._rows(X, y, tasks, reset=first)
         if first:
             self._meet_classes(y if classes is None else np.asarray(classes))
         signs = self._signs(y)
@@ -306,7 +309,7 @@ class ConvexMultitaskClassifier(_Classifier, ConvexMultitask):
 
     def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
         """Fits all tasks at once."""
-        X, y, tasks = self._rows(X, tasks, y=y, reset=True)
+        X, tasks, y = self._rows(X, y, tasks, reset=True)
         self._meet_classes(y)
         self._fit(X, self._signs(y), tasks, "classification")
         return self
@@ -320,16 +323,16 @@ class ConvexMultitaskRegressor(RegressorMixin, ConvexMultitask):
     >>> X = np.array([[0.0], [1.0], [2.0], [0.0], [1.0], [2.0]])
     >>> y, tasks = np.array([0.0, 1.0, 2.0, 5.0, 6.0, 7.0]), ["a", "a", "a", "b", "b", "b"]
     >>> model = ConvexMultitaskRegressor(lambda_=1e-6).fit(X, y, tasks=tasks)
-    >>> model.predict([[3.0], [3.0]], tasks=["a", "b"]).round(3)
+    >>> model.predict([[3.0], [3.0]], tasks=["a", "b"]).round(2)
     array([3., 8.])
     """
 
     def _label_checks(self) -> dict[str, Any]:
-        return {"y_numeric": True}
+        return {"y_numeric": True, "ensure_min_samples": 2}
 
     def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
         """Fits all tasks at once."""
-        X, y, tasks = self._rows(X, tasks, y=y, reset=True)
+        X, tasks, y = self._rows(X, y, tasks, reset=True)
         self._fit(X, np.asarray(y, dtype=np.float64), tasks, "regression")
         return self
 
