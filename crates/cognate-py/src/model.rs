@@ -74,7 +74,7 @@ impl Held {
     /// Decides what features are by the first that comes.
     fn meet_kind(&mut self, features: &Features<'_>) -> PyResult<()> {
         match features {
-            Features::Named(_) if self.undecided => {
+            Features::Named(_) if self.undecided && self.model.rounds() == 0 => {
                 self.config.stream.format = Format::Jsonl;
                 self.model = cognate::Model::new(&self.config).map_err(Raised::raised)?;
                 self.undecided = false;
@@ -82,6 +82,17 @@ impl Held {
             Features::Numbered(_) => self.undecided = false,
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Takes back what the first example with features decided, which was refused after all.
+    fn forget_kind(&mut self) -> PyResult<()> {
+        if self.model.rounds() > 0 {
+            return Ok(());
+        }
+        self.config.stream.format = Format::default();
+        self.model = cognate::Model::new(&self.config).map_err(Raised::raised)?;
+        self.undecided = true;
         Ok(())
     }
 
@@ -171,7 +182,7 @@ impl Model {
         Ok(PyBytes::new(py, &self.lock(py)?.model.to_bytes()))
     }
 
-    /// Learns one example; its margin before.
+    /// Learns one example.
     fn learn_one(
         &self,
         py: Python<'_>,
@@ -181,12 +192,18 @@ impl Model {
     ) -> PyResult<()> {
         let (task, label) = (task_name(task)?, label(y)?);
         let mut held = self.lock(py)?;
-        let Held { model, curves, rows, .. } = {
-            with_features(x, |features| held.meet_kind(features))?;
-            &mut *held
-        };
-        rows.clear();
-        with_features(x, |features| rows.push(model, task.as_deref(), features, label).map_err(Raised::raised))?;
+        let decided = !held.undecided;
+        held.rows.clear();
+        let pushed = with_features(x, |features| {
+            held.meet_kind(features)?;
+            let Held { model, rows, .. } = &mut *held;
+            rows.push(model, task.as_deref(), features, label).map_err(Raised::raised)
+        });
+        if pushed.is_err() && !decided {
+            held.forget_kind()?;
+        }
+        pushed?;
+        let Held { model, curves, rows, .. } = &mut *held;
         let mut watch = Watch::new(curves, None);
         learn(model, rows, &RunOptions::default(), &mut watch).map_err(Raised::raised)?;
         watch.finish()
@@ -205,20 +222,22 @@ impl Model {
             return Err(data_error(format!("{x} examples, {y} labels and {tasks} tasks; expected as many of each")));
         }
         let mut held = self.lock(py)?;
-        for x in x {
-            with_features(&x, |features| held.meet_kind(features))?;
-        }
+        let decided = !held.undecided;
         let options = held.options();
         let mut rows = Rows::default();
         for ((x, y), task) in x.iter().zip(y).zip(tasks) {
             let pushed = task_name(&task).and_then(|task| {
                 let label = label(&y)?;
                 with_features(&x, |features| {
+                    held.meet_kind(features)?;
                     rows.push(&mut held.model, task.as_deref(), features, label).map_err(Raised::raised)
                 })
             });
             if let Err(error) = pushed {
                 rows.undo(&mut held.model);
+                if !decided {
+                    held.forget_kind()?;
+                }
                 return Err(error);
             }
         }

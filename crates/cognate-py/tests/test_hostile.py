@@ -108,8 +108,7 @@ def test_bad_examples(x, y, task) -> None:
     try:
         model.learn_one(x, y, task)
     except CognateError as error:
-        assert str(error) and model.rounds_ == 0
-        assert model._model.to_bytes() == before or model.config_.get("reading")
+        assert str(error) and model._model.to_bytes() == before
     try:
         assert isinstance(model.margin_one(x, task), float)
     except CognateError as error:
