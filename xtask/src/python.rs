@@ -44,7 +44,8 @@ struct Folders {
 
 impl Folders {
     fn new() -> Self {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
         let home = target.join("python");
         Self { target, home }
     }
@@ -72,7 +73,10 @@ impl Folders {
         say("building the wheel");
         let mut build = Command::new(&python);
         build.args(["-m", "maturin", "build", "--release", "--quiet", "--out"]).arg(&wheels);
-        let built = build.current_dir(root().join("crates/cognate-py")).env("CARGO_TARGET_DIR", &self.target).status();
+        let built = build
+            .current_dir(root().join("crates/cognate-py"))
+            .env("CARGO_TARGET_DIR", &self.target)
+            .status();
         ensure!(built.context("maturin")?.success(), "maturin build failed");
         let mut found = std::fs::read_dir(&wheels)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
         found.find(|path| path.extension().is_some_and(|end| end == "whl")).context("maturin made no wheel")
@@ -81,7 +85,9 @@ impl Folders {
     /// An environment that has never seen the package, with the wheel and what its tests need.
     fn clean_environment(&self, wheel: &Path) -> Result<PathBuf> {
         let python = self.environment("test")?;
-        let removed = Command::new(&python).args(["-m", "pip", "uninstall", "--yes", "--quiet", "cognate-learn"]).output();
+        let removed = Command::new(&python)
+            .args(["-m", "pip", "uninstall", "--yes", "--quiet", "cognate-learn"])
+            .output();
         ensure!(removed.context("pip")?.status.success(), "pip uninstall failed");
         pip(&python, &[&format!("{}[test]", wheel.display())])?;
         Ok(python)

@@ -14,7 +14,7 @@ def mails(seed: int = 7):
     """Mail by mail: words, whether it is spam, whose it is. Users agree on most words, and each has a taste."""
     random = np.random.default_rng(seed)
     common = random.normal(size=WORDS)
-    taste = 0.6 * random.normal(size=(USERS, WORDS))
+    taste = random.normal(size=(USERS, WORDS))
     # A few users get most of the mail.
     share = 1 / np.arange(1, USERS + 1)
     for user in random.choice(USERS, MAILS, p=share / share.sum()):
@@ -24,7 +24,7 @@ def mails(seed: int = 7):
 
 
 def main() -> None:
-    for name, interaction in [("each alone", "independent"), ("all as one", "pooled"), ("related", "coupled")]:
+    for name, interaction in [("each alone", "independent"), ("all as one", "pooled"), ("related", None)]:
         model = Learner("adaptive", interaction=interaction)
         *_, last = progressive(model, mails())
         print(f"{name:>10}: {last.error:.1%} of {last.examples} mails judged wrong, {last.tasks} users")

@@ -15,7 +15,9 @@ use crate::errors::{Raised, data_error};
 fn described(array: &Bound<'_, PyAny>) -> String {
     match array.cast::<PyUntypedArray>() {
         Ok(array) => format!("an array of {} with {} dimensions", array.dtype(), array.ndim()),
-        Err(_) => array.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string()),
+        Err(_) => {
+            array.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
+        }
     }
 }
 
@@ -97,8 +99,12 @@ impl<'py> HeldTable<'py> {
     /// From `(indptr, indices, data, columns)`, a two-dimensional array, or a list of columns.
     pub(crate) fn new(table: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(parts) = table.cast::<PyTuple>() {
-            let (starts, indices, values, columns): (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, usize) =
-                parts.extract()?;
+            let (starts, indices, values, columns): (
+                Bound<'py, PyAny>,
+                Bound<'py, PyAny>,
+                Bound<'py, PyAny>,
+                usize,
+            ) = parts.extract()?;
             return Ok(Self::Sparse {
                 starts: HeldIndices::new("X.indptr", &starts)?,
                 indices: HeldIndices::new("X.indices", &indices)?,
@@ -107,7 +113,10 @@ impl<'py> HeldTable<'py> {
             });
         }
         if let Ok(list) = table.cast::<PyList>() {
-            let columns = list.iter().enumerate().map(|(at, column)| HeldValues::new(&format!("column {at} of X"), &column));
+            let columns = list
+                .iter()
+                .enumerate()
+                .map(|(at, column)| HeldValues::new(&format!("column {at} of X"), &column));
             let columns = columns.collect::<PyResult<Vec<_>>>()?;
             let rows = list.iter().next().map_or(Ok(0), |first| first.len())?;
             return Ok(Self::Columns { columns, rows });
@@ -140,9 +149,10 @@ impl<'py> HeldTable<'py> {
                 let values = Values::F64(array.as_slice().map_err(whole)?);
                 Table::Rows { values, rows: array.shape()[0], columns: array.shape()[1] }
             }
-            Self::Columns { columns, rows } => {
-                Table::Columns { columns: columns.iter().map(HeldValues::view).collect::<PyResult<_>>()?, rows: *rows }
-            }
+            Self::Columns { columns, rows } => Table::Columns {
+                columns: columns.iter().map(HeldValues::view).collect::<PyResult<_>>()?,
+                rows: *rows,
+            },
         })
     }
 }
@@ -161,7 +171,9 @@ pub(crate) fn row_tasks(tasks: &Bound<'_, PyAny>, known: &Tasks) -> PyResult<Row
             Indices::I32(numbers) => {
                 numbers.iter().try_for_each(|number| push_number(&mut found, known, i64::from(*number)))?;
             }
-            Indices::I64(numbers) => numbers.iter().try_for_each(|number| push_number(&mut found, known, *number))?,
+            Indices::I64(numbers) => {
+                numbers.iter().try_for_each(|number| push_number(&mut found, known, *number))?
+            }
         }
     } else {
         push_task(&mut found, known, tasks)?;
@@ -189,11 +201,13 @@ fn push_task(tasks: &mut RowTasks, known: &Tasks, task: &Bound<'_, PyAny>) -> Py
 
 fn task_number(task: &Bound<'_, PyAny>) -> PyResult<i64> {
     let number = if task.is_instance_of::<PyBool>() { None } else { task.extract::<i64>().ok() };
-    number.ok_or_else(|| data_error(format!("task: found {}; expected a name or a whole number", shown(task))))
+    number
+        .ok_or_else(|| data_error(format!("task: found {}; expected a name or a whole number", shown(task))))
 }
 
 fn shown(value: &Bound<'_, PyAny>) -> String {
-    let text = value.repr().map_or_else(|_| "something that cannot be shown".to_owned(), |text| text.to_string());
+    let text =
+        value.repr().map_or_else(|_| "something that cannot be shown".to_owned(), |text| text.to_string());
     if text.chars().count() > 60 { format!("{}…", text.chars().take(60).collect::<String>()) } else { text }
 }
 
@@ -214,7 +228,9 @@ pub(crate) fn label(label: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
         return Ok(None);
     }
     let number = label.extract::<f64>();
-    number.map(Some).map_err(|_| data_error(format!("label: found {}; expected -1 or +1, or 0 or 1", shown(label))))
+    number
+        .map(Some)
+        .map_err(|_| data_error(format!("label: found {}; expected -1 or +1, or 0 or 1", shown(label))))
 }
 
 /// Features as a dictionary or as a pair of arrays, handed on; whether they have names is asked first.
@@ -254,7 +270,10 @@ fn pairs(indices: Indices<'_>, values: Values<'_>) -> PyResult<Vec<(u32, f64)>> 
         return Err(data_error(format!("{i} indices and {v} values; there must be as many of each")));
     }
     if let Some(pair) = indices.windows(2).find(|pair| pair[0] >= pair[1]) {
-        return Err(data_error(format!("feature index {} after {}; indices must increase", pair[1], pair[0])));
+        return Err(data_error(format!(
+            "feature index {} after {}; indices must increase",
+            pair[1], pair[0]
+        )));
     }
     indices.into_iter().zip(values).map(|(index, value)| Ok((feature(index)?, value))).collect()
 }
@@ -275,7 +294,9 @@ fn numbered(cells: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, f64)>> {
             let index = if key.is_instance_of::<PyBool>() { None } else { key.extract::<i64>().ok() };
             let index = index.ok_or_else(|| {
                 let key = shown(&key);
-                data_error(format!("feature {key}: features of an example have names, or numbers, all of them"))
+                data_error(format!(
+                    "feature {key}: features of an example have names, or numbers, all of them"
+                ))
             })?;
             let value = value.extract::<f64>().map_err(|_| {
                 data_error(format!("feature {index}: found {}; expected a number", shown(&value)))
@@ -286,7 +307,10 @@ fn numbered(cells: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, f64)>> {
 }
 
 /// Features by name.
-fn named<R>(cells: &Bound<'_, PyDict>, use_them: impl FnOnce(&mut Features<'_>) -> PyResult<R>) -> PyResult<R> {
+fn named<R>(
+    cells: &Bound<'_, PyDict>,
+    use_them: impl FnOnce(&mut Features<'_>) -> PyResult<R>,
+) -> PyResult<R> {
     let items: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> =
         cells.iter().filter(|(_, value)| !value.is_none()).collect();
     let mut found = Vec::with_capacity(items.len());

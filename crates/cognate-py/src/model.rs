@@ -121,7 +121,10 @@ impl Held {
         let name = task_name(task)?.unwrap_or_else(|| "default".to_owned());
         self.model.tasks().find(&name).ok_or_else(|| {
             let near = nearest_names(&name, self.model.tasks().names());
-            data_error(format!("no task is called {name:?}; nearest: {}", near[..near.len().min(5)].join(", ")))
+            data_error(format!(
+                "no task is called {name:?}; nearest: {}",
+                near[..near.len().min(5)].join(", ")
+            ))
         })
     }
 }
@@ -219,7 +222,9 @@ impl Model {
     ) -> PyResult<()> {
         if y.len() != x.len() || tasks.len() != x.len() {
             let (x, y, tasks) = (x.len(), y.len(), tasks.len());
-            return Err(data_error(format!("{x} examples, {y} labels and {tasks} tasks; expected as many of each")));
+            return Err(data_error(format!(
+                "{x} examples, {y} labels and {tasks} tasks; expected as many of each"
+            )));
         }
         let mut held = self.lock(py)?;
         let decided = !held.undecided;
@@ -349,7 +354,8 @@ impl Model {
             Box::new(memory.ordered(order, seed, simultaneous))
         };
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let options = RunOptions { passes, threads, inputs: names, serve: order.into(), ..RunOptions::default() };
+        let options =
+            RunOptions { passes, threads, inputs: names, serve: order.into(), ..RunOptions::default() };
         let mut table = Table::new(held.model.metrics());
         held.learn(py, &mut stream, &options, Some(&mut table))?;
         table.finish(held.model.metrics());
@@ -384,7 +390,8 @@ impl Model {
         let (model, fitted) = py.detach(|| {
             table.check(config.features).map_err(Raised::raised)?;
             let stream = TableStream::new(&table, &tasks, config.stream.preprocess(), config.features);
-            let mut stream = stream.and_then(|rows| rows.labelled(labels, Labels::Real)).map_err(Raised::raised)?;
+            let mut stream =
+                stream.and_then(|rows| rows.labelled(labels, Labels::Real)).map_err(Raised::raised)?;
             let examples = Examples::read_as(&mut stream, &declared, kind).map_err(Raised::raised)?;
             let interrupted = RefCell::new(None);
             let watch = |_: usize, _: f64| match Python::attach(|py| py.check_signals()) {
@@ -525,6 +532,8 @@ impl Held {
         if self.model.names().naming() == cognate::feature_names::Naming::Numbered {
             return Ok(());
         }
-        Err(data_error("features of this model have names; give dictionaries, or a frame with names of columns"))
+        Err(data_error(
+            "features of this model have names; give dictionaries, or a frame with names of columns",
+        ))
     }
 }

@@ -62,7 +62,8 @@ fn every_layout_is_the_same_rows_as_a_stream() {
     learn(&mut fresh, &mut memory, &RunOptions::default(), &mut ()).unwrap();
     let (starts, indices) = (STARTS.map(i64::from), INDICES.map(i64::from));
     let (values, dense) = (VALUES.map(|value| value as f32), DENSE.map(|value| value as f32));
-    let columns: Vec<Vec<f64>> = (0..3).map(|column| (0..3).map(|row| DENSE[3 * row + column]).collect()).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..3).map(|column| (0..3).map(|row| DENSE[3 * row + column]).collect()).collect();
     for table in [
         table,
         Table::Sparse {
@@ -122,7 +123,10 @@ fn bad_labels_and_tasks_are_told_with_their_row() {
     for (labels, message) in [
         (&[1.0, 2.0, 1.0][..], "row 1: found label 2; expected -1 or +1, or 0 or 1"),
         (&[1.0, f64::NAN, 1.0], "row 1: found label NaN; expected -1 or +1, or 0 or 1"),
-        (&[0.0, 1.0, -1.0], "row 2: found label -1 after label 0; a stream has labels -1/+1 or 0/1, not both"),
+        (
+            &[0.0, 1.0, -1.0],
+            "row 2: found label -1 after label 0; a stream has labels -1/+1 or 0/1, not both",
+        ),
         (&[1.0], "there are 1 labels; expected 3"),
     ] {
         let error = stream().labelled(Values::F64(labels), Labels::Required).unwrap_err();
@@ -134,7 +138,10 @@ fn bad_labels_and_tasks_are_told_with_their_row() {
         more.push(model.tasks(), "c").unwrap_err().to_string(),
         "row 3: task \"c\" is not one of the 2 declared tasks (7, b)"
     );
-    assert_eq!(more.push(model.tasks(), "").unwrap_err().to_string(), "row 3: found \"\"; expected the name of a task");
+    assert_eq!(
+        more.push(model.tasks(), "").unwrap_err().to_string(),
+        "row 3: found \"\"; expected the name of a task"
+    );
     more.push(model.tasks(), "b").unwrap();
     let error = TableStream::new(&table, &more, preprocess, None).unwrap_err();
     assert_eq!(error.to_string(), "there are 4 tasks; expected 3");
@@ -178,7 +185,9 @@ fn what_is_predicted_or_refused_leaves_the_model_as_it_was() {
     let wild = [("z", Cell::Number(f64::INFINITY))];
     assert!(refused(&mut model, "a", &mut Features::Named(&wild), 1.0).starts_with("row 0: "));
     assert!(refused(&mut model, "a", &mut Features::Named(&unknown), 0.5).contains("found label 0.5"));
-    assert!(refused(&mut model, "", &mut Features::Named(&unknown), 1.0).contains("expected the name of a task"));
+    assert!(
+        refused(&mut model, "", &mut Features::Named(&unknown), 1.0).contains("expected the name of a task")
+    );
     assert_eq!(
         refused(&mut model, "a", &mut Features::Numbered(&mut vec![(0, 1.0)]), 1.0),
         "row 0: features are given by number; those of this model have names"

@@ -49,7 +49,9 @@ def plot_curves(learner: Learner, tasks: list[str] | None = None, ax: Any = None
     for task in chosen:
         _curve(ax, learner._model.curve(task), str(task), linewidth=1, alpha=0.8)
     _curve(ax, whole, "all", linewidth=2.5, color="black")
-    ax.set_xlabel("examples")
+    # Tasks have fewer examples than all of them together.
+    ax.set_xscale("log")
+    ax.set_xlabel("examples, of the task or of all")
     ax.set_ylabel("error so far")
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     ax.set_title(f"Progressive error ({learner.learner_})")

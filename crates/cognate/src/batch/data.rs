@@ -102,7 +102,8 @@ impl Examples {
         let all_in = |classes: [f64; 2]| batch.examples().all(|example| classes.contains(&example.label));
         let real = known == Some(Kind::Regression);
         let zero_one = !real && all_in([0.0, 1.0]);
-        let kind = if zero_one || (!real && all_in([-1.0, 1.0])) { Kind::Classification } else { Kind::Regression };
+        let kind =
+            if zero_one || (!real && all_in([-1.0, 1.0])) { Kind::Classification } else { Kind::Regression };
         let batch = if zero_one { with_labels(&batch, |label| 2.0 * label - 1.0) } else { batch };
         let examples = Self::grouped(tasks, batch, kind, unlabelled, skipped);
         examples.check_tasks()?;

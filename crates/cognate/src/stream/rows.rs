@@ -116,7 +116,12 @@ impl Rows {
     }
 
     /// Puts the features into the batch and gives the label, read.
-    fn add(&mut self, model: &mut Model, features: &mut Features<'_>, label: Option<f64>) -> Result<f64, Problem> {
+    fn add(
+        &mut self,
+        model: &mut Model,
+        features: &mut Features<'_>,
+        label: Option<f64>,
+    ) -> Result<f64, Problem> {
         let label = match label {
             None => NO_LABEL,
             Some(label) if self.rule.is_label(label) => self.rule.accept(label)?,
@@ -220,7 +225,9 @@ fn task_name(task: Option<&str>) -> Result<&str, Problem> {
 fn known_task(model: &Model, name: &str) -> Result<TaskId, Problem> {
     match (model.tasks.find(name), model.tasks.limit()) {
         (Some(task), _) => Ok(task),
-        (None, Some(declared)) if model.tasks.len() >= declared => Err(unknown_task(&model.tasks, name, declared)),
+        (None, Some(declared)) if model.tasks.len() >= declared => {
+            Err(unknown_task(&model.tasks, name, declared))
+        }
         (None, _) => Ok(TaskId(model.learner.as_inspect().tasks() as u32)),
     }
 }

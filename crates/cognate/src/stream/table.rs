@@ -240,10 +240,18 @@ impl Table<'_> {
                 }
                 let range = from as usize..to as usize;
                 match (indices, values) {
-                    (Indices::I32(i), Values::F32(v)) => sparse_row(&i[range.clone()], &v[range], row, largest, sink),
-                    (Indices::I32(i), Values::F64(v)) => sparse_row(&i[range.clone()], &v[range], row, largest, sink),
-                    (Indices::I64(i), Values::F32(v)) => sparse_row(&i[range.clone()], &v[range], row, largest, sink),
-                    (Indices::I64(i), Values::F64(v)) => sparse_row(&i[range.clone()], &v[range], row, largest, sink),
+                    (Indices::I32(i), Values::F32(v)) => {
+                        sparse_row(&i[range.clone()], &v[range], row, largest, sink)
+                    }
+                    (Indices::I32(i), Values::F64(v)) => {
+                        sparse_row(&i[range.clone()], &v[range], row, largest, sink)
+                    }
+                    (Indices::I64(i), Values::F32(v)) => {
+                        sparse_row(&i[range.clone()], &v[range], row, largest, sink)
+                    }
+                    (Indices::I64(i), Values::F64(v)) => {
+                        sparse_row(&i[range.clone()], &v[range], row, largest, sink)
+                    }
                 }
             }
             Self::Rows { values, columns, .. } => {
@@ -391,7 +399,9 @@ impl RowTasks {
     fn meet(&mut self, name: &str) -> Result<TaskId, TaskLimit> {
         let count = self.known + self.new.len();
         match self.limit {
-            Some(declared) if count >= declared && self.new.find(name).is_none() => Err(TaskLimit { declared }),
+            Some(declared) if count >= declared && self.new.find(name).is_none() => {
+                Err(TaskLimit { declared })
+            }
             _ => self.new.meet(name).map(|task| TaskId(task.0 + self.known as u32)),
         }
     }
@@ -472,7 +482,9 @@ impl<'a> TableStream<'a> {
     pub fn ordered(mut self, order: &'a [i64]) -> Result<Self, TableError> {
         let rows = self.table.rows();
         match order.iter().find(|row| **row < 0 || **row >= rows as i64) {
-            Some(row) => Err(TableError::Index { row: 0, index: *row, largest: rows.saturating_sub(1) as u32 }),
+            Some(row) => {
+                Err(TableError::Index { row: 0, index: *row, largest: rows.saturating_sub(1) as u32 })
+            }
             None => {
                 self.order = Some(order);
                 Ok(self)
