@@ -28,7 +28,7 @@ def table(stderr: str) -> list[list[str]]:
 CASES = [
     ("adaptive", {}, {}, []),
     ("perceptron", {"interaction": {"coupled": {"b": 4}}}, {}, ["--set", "interaction.coupled.b=4"]),
-    ("relation-perceptron", {}, {"normalize": "l2", "bias": 1}, ["--normalize", "l2", "--bias", "1"]),
+    ("relation-perceptron", {}, {"normalize": "l2", "bias": 1}, ["--normalize", "l2", "--bias=1"]),
     ("rom-rda", {}, {"order": "shuffle", "seed": 5, "passes": 2}, ["--order", "shuffle", "--seed", "5", "--passes", "2"]),
     ("schatten-perceptron", {}, {"order": "interleave", "simultaneous": True}, ["--order", "interleave", "--simultaneous"]),
 ]
