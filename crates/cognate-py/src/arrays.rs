@@ -1,7 +1,7 @@
 //! NumPy arrays as tables, where they lie.
 
 use cognate::Tasks;
-use cognate::stream::{Cell, Features, Indices, RowTasks, Table, Values};
+use cognate::stream::{Cell, Features, Indices, RowTasks, Table, TableError, Values};
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
     PyUntypedArrayMethods,
@@ -158,11 +158,13 @@ impl<'py> HeldTable<'py> {
 }
 
 /// The tasks of rows: none, one, an array of numbers, or a list of names and numbers.
-pub(crate) fn row_tasks(tasks: &Bound<'_, PyAny>, known: &Tasks) -> PyResult<RowTasks> {
+pub(crate) fn row_tasks(tasks: &Bound<'_, PyAny>, known: &Tasks, rows: usize) -> PyResult<RowTasks> {
     let mut found = RowTasks::new(known);
     if tasks.is_none() {
         found.push(known, UNNAMED).map_err(Raised::raised)?;
-    } else if let Ok(list) = tasks.cast::<PyList>() {
+        return Ok(found);
+    }
+    if let Ok(list) = tasks.cast::<PyList>() {
         for task in list {
             push_task(&mut found, known, &task)?;
         }
@@ -177,8 +179,14 @@ pub(crate) fn row_tasks(tasks: &Bound<'_, PyAny>, known: &Tasks) -> PyResult<Row
         }
     } else {
         push_task(&mut found, known, tasks)?;
+        return Ok(found);
     }
-    Ok(found)
+    // A list of one is not one for all.
+    if found.len() == rows {
+        Ok(found)
+    } else {
+        Err(TableError::Length { what: "tasks", found: found.len(), expected: rows }.raised())
+    }
 }
 
 /// Name of the task of examples that name none, as in files.

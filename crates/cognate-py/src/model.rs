@@ -54,8 +54,11 @@ impl Model {
         stream["clip"] = json!(known.preprocess.clip);
         stream["bias"] = json!(known.preprocess.bias);
         stream["simultaneous"] = json!(known.simultaneous);
+        let tasks = model.tasks();
+        let names = || json!(tasks.names().collect::<Vec<_>>());
+        let tasks = tasks.limit().map(|limit| if limit == tasks.len() { names() } else { json!(limit) });
         let tree = json!({
-            "features": known.features, "stream": stream, "learner": known.learner, "query": known.query,
+            "tasks": tasks, "features": known.features, "stream": stream, "learner": known.learner, "query": known.query,
         });
         let config = serde_json::from_value(tree).map_err(|error| config_error(error.to_string()))?;
         let undecided = known.reading.is_default() && model.rounds() == 0;
@@ -280,7 +283,7 @@ impl Model {
         let mut held = self.lock(py)?;
         held.meet_kind(&Features::Numbered(&mut Vec::new()))?;
         held.refuse_names()?;
-        let tasks = row_tasks(tasks, held.model.tasks())?;
+        let tasks = row_tasks(tasks, held.model.tasks(), table.rows())?;
         let known = held.model.config();
         let (preprocess, features) = (known.preprocess, known.features);
         let mut stream = py
@@ -310,7 +313,7 @@ impl Model {
         if !held.undecided {
             held.refuse_names()?;
         }
-        let tasks = row_tasks(tasks, held.model.tasks())?;
+        let tasks = row_tasks(tasks, held.model.tasks(), table.rows())?;
         let model = &held.model;
         let found = py.detach(|| {
             let known = model.config();
@@ -385,7 +388,7 @@ impl Model {
         let mut held = self.lock(py)?;
         held.undecided = false;
         let declared = held.config.declared_tasks().map_err(Raised::raised)?;
-        let tasks = row_tasks(tasks, &declared)?;
+        let tasks = row_tasks(tasks, &declared, table.rows())?;
         let config = &held.config;
         let (model, fitted) = py.detach(|| {
             table.check(config.features).map_err(Raised::raised)?;

@@ -170,6 +170,13 @@ def test_copies_go_on_alone(copied, stream: Stream) -> None:
     assert other._model.to_bytes() == before != model._model.to_bytes()
 
 
+def test_a_copy_of_a_fresh_learner_is_as_open_as_it_was() -> None:
+    for tasks, known in [(["a", "b"], ["a", "b"]), (2, ["a"])]:
+        fresh = pickle.loads(pickle.dumps(Learner("perceptron", tasks=tasks)))
+        fresh.learn_one({"x": 1.0}, 1, task="a")
+        assert fresh.tasks_ == known and fresh.margin_one({"x": 2.0}, task="a") > 0
+
+
 def test_what_a_learner_knows(stream: Stream, tmp_path) -> None:
     model = Learner("relation-perceptron").partial_fit(stream.X, stream.y, stream.tasks)
     assert sorted(model.tasks_) == ["1", "2", "3", "4", "5"]

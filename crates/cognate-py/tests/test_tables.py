@@ -131,6 +131,9 @@ def test_what_is_wrong_is_told_with_its_place(stream: Stream) -> None:
     ]:
         with pytest.raises(DataError, match=message):
             Learner("perceptron").partial_fit(stream.X, y, stream.tasks)
+    for tasks in [["1"], np.array([1]), []]:
+        with pytest.raises(DataError, match=f"there are {len(tasks)} tasks; expected {n}"):
+            Learner("perceptron").partial_fit(stream.X, stream.y, tasks)
     with pytest.raises(DataError, match="row 0: feature index 29; expected 0 to 9|row .*: feature index .*; expected 0 to 9"):
         Learner("perceptron", features=10).partial_fit(stream.X, stream.y, stream.tasks)
 
