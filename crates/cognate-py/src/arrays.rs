@@ -174,7 +174,7 @@ pub(crate) fn row_tasks(tasks: &Bound<'_, PyAny>, known: &Tasks, rows: usize) ->
                 numbers.iter().try_for_each(|number| push_number(&mut found, known, i64::from(*number)))?;
             }
             Indices::I64(numbers) => {
-                numbers.iter().try_for_each(|number| push_number(&mut found, known, *number))?
+                numbers.iter().try_for_each(|number| push_number(&mut found, known, *number))?;
             }
         }
     } else {
@@ -277,11 +277,8 @@ fn pairs(indices: Indices<'_>, values: Values<'_>) -> PyResult<Vec<(u32, f64)>> 
         let (i, v) = (indices.len(), values.len());
         return Err(data_error(format!("{i} indices and {v} values; there must be as many of each")));
     }
-    if let Some(pair) = indices.windows(2).find(|pair| pair[0] >= pair[1]) {
-        return Err(data_error(format!(
-            "feature index {} after {}; indices must increase",
-            pair[1], pair[0]
-        )));
+    if let Some([previous, index]) = indices.array_windows().find(|[previous, index]| previous >= index) {
+        return Err(data_error(format!("feature index {index} after {previous}; indices must increase")));
     }
     indices.into_iter().zip(values).map(|(index, value)| Ok((feature(index)?, value))).collect()
 }

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::arrays::{HeldTable, HeldValues, label, row_tasks, task_name, with_features};
 use crate::errors::{Raised, config_error, data_error};
-use crate::watch::{Curves, Table, Watch};
+use crate::watch::{Curves, Table, Watch, signals};
 
 /// What a model holds.
 struct Held {
@@ -116,7 +116,7 @@ impl Held {
         })
     }
 
-    fn options(&self) -> RunOptions {
+    fn options() -> RunOptions {
         RunOptions { inputs: vec!["rows".to_owned()], ..RunOptions::default() }
     }
 
@@ -141,6 +141,10 @@ fn tally(tally: &Tally) -> Value {
     })
 }
 
+/// Features and their weights.
+type Weights<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
+
+#[expect(clippy::needless_pass_by_value, reason = "Python hands arguments over")]
 #[pymethods]
 impl Model {
     /// A fresh model of a config, which is JSON.
@@ -231,7 +235,7 @@ impl Model {
         }
         let mut held = self.lock(py)?;
         let decided = !held.undecided;
-        let options = held.options();
+        let options = Held::options();
         let mut rows = Rows::default();
         for ((x, y), task) in x.iter().zip(y).zip(tasks) {
             let pushed = task_name(&task).and_then(|task| {
@@ -296,7 +300,7 @@ impl Model {
         if let Some(order) = order {
             stream = stream.ordered(order).map_err(Raised::raised)?;
         }
-        let options = held.options();
+        let options = Held::options();
         held.learn(py, &mut stream, &options, None)
     }
 
@@ -397,7 +401,7 @@ impl Model {
                 stream.and_then(|rows| rows.labelled(labels, Labels::Real)).map_err(Raised::raised)?;
             let examples = Examples::read_as(&mut stream, &declared, kind).map_err(Raised::raised)?;
             let interrupted = RefCell::new(None);
-            let watch = |_: usize, _: f64| match Python::attach(|py| py.check_signals()) {
+            let watch = |_: usize, _: f64| match signals() {
                 Ok(()) => true,
                 Err(error) => {
                     *interrupted.borrow_mut() = Some(error);
@@ -481,11 +485,7 @@ impl Model {
     }
 
     /// Non-zero weights of a task: features and values. The constant feature is -1.
-    fn weights<'py>(
-        &self,
-        py: Python<'py>,
-        task: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
+    fn weights<'py>(&self, py: Python<'py>, task: &Bound<'py, PyAny>) -> PyResult<Weights<'py>> {
         let held = self.lock(py)?;
         let weights = held.model.learner().as_inspect().weights(held.find_task(task)?);
         let number = |index: u32| if index == BIAS_FEATURE { -1 } else { i64::from(index) };

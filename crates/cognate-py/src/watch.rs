@@ -16,6 +16,15 @@ const TASKS: usize = 64;
 /// How often Python is asked whether somebody wants to stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// The exception of whoever wants to stop, by Ctrl-C or another signal.
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method is not general enough in its lifetime"
+)]
+pub(crate) fn signals() -> PyResult<()> {
+    Python::attach(|py| py.check_signals())
+}
+
 /// Learning curves since the model came into this process.
 pub(crate) struct Curves {
     all: Curve,
@@ -124,7 +133,7 @@ impl Observer for Watch<'_> {
             return ControlFlow::Continue(());
         }
         self.looked = Instant::now();
-        match Python::attach(|py| py.check_signals()) {
+        match signals() {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 self.interrupted = Some(error);

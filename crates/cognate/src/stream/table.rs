@@ -5,10 +5,9 @@
 
 use super::batch::{Batch, NO_LABEL};
 use super::error::Problem;
-use super::labels::{LabelRule, is_task_name, unknown_task};
-use super::{Labels, Preprocess, Stream, StreamError};
+use super::labels::LabelRule;
+use super::{Labels, Preprocess, RowTasks, Stream, StreamError};
 use crate::example::{BIAS_FEATURE, TaskId, is_valid};
-use crate::tasks::{TaskLimit, Tasks};
 
 /// Whole numbers as they lie in memory.
 #[derive(Debug, Clone, Copy)]
@@ -235,7 +234,7 @@ impl Table<'_> {
                 if row == 0 && from != 0 {
                     return Err(TableError::Start { row, found: from, least: 0, most: 0 });
                 }
-                if from < 0 || to < from || to > most as i64 {
+                if from < 0 || to < from || to as usize > most {
                     return Err(TableError::Start { row: row + 1, found: to, least: from, most });
                 }
                 let range = from as usize..to as usize;
@@ -333,83 +332,15 @@ fn dense_row(
             return Err(bad_value(row, value));
         }
         if value != 0.0 {
-            match u32::try_from(column) {
-                Ok(index) if index <= largest => sink.put(index, value),
-                _ => return Err(TableError::Index { row, index: column as i64, largest }),
+            // There are as many columns as numbers of 32 bits at most: nobody has memory for more.
+            let index = u32::try_from(column).unwrap_or(u32::MAX);
+            if index > largest {
+                return Err(TableError::Index { row, index: index.into(), largest });
             }
+            sink.put(index, value);
         }
     }
     Ok(())
-}
-
-/// The tasks of rows, numbered as a model numbers them; those that it does not know come after those that it does.
-#[derive(Debug, Clone)]
-pub struct RowTasks {
-    /// One for every row, or one for all.
-    ids: Vec<TaskId>,
-    /// Tasks that the model knows.
-    known: usize,
-    new: Tasks,
-    limit: Option<usize>,
-}
-
-impl RowTasks {
-    /// No row yet.
-    pub fn new(known: &Tasks) -> Self {
-        Self { ids: Vec::new(), known: known.len(), new: Tasks::open(), limit: known.limit() }
-    }
-
-    /// The next row's task, by name.
-    ///
-    /// # Errors
-    /// When it is new and there are as many as were declared.
-    pub fn push(&mut self, known: &Tasks, name: &str) -> Result<(), TableError> {
-        if !is_task_name(name) {
-            let problem = Problem::TaskName { found: format!("{name:?}") };
-            return Err(TableError::Row { row: self.ids.len(), problem });
-        }
-        let id = known.find(name).map_or_else(|| self.meet(name), Ok);
-        let id = id.map_err(|limit| self.refuse(known, name, limit))?;
-        self.ids.push(id);
-        Ok(())
-    }
-
-    /// The next row's task, by number.
-    ///
-    /// # Errors
-    /// As [`Self::push`].
-    pub fn push_number(&mut self, known: &Tasks, number: u32) -> Result<(), TableError> {
-        match known.find_number(number) {
-            Some(id) => self.ids.push(id),
-            None => self.push(known, &number.to_string())?,
-        }
-        Ok(())
-    }
-
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    fn meet(&mut self, name: &str) -> Result<TaskId, TaskLimit> {
-        let count = self.known + self.new.len();
-        match self.limit {
-            Some(declared) if count >= declared && self.new.find(name).is_none() => {
-                Err(TaskLimit { declared })
-            }
-            _ => self.new.meet(name).map(|task| TaskId(task.0 + self.known as u32)),
-        }
-    }
-
-    fn refuse(&self, known: &Tasks, name: &str, limit: TaskLimit) -> TableError {
-        let problem = unknown_task(known, name, limit.declared);
-        TableError::Row { row: self.ids.len(), problem }
-    }
 }
 
 /// A table as a stream of examples.
@@ -481,7 +412,8 @@ impl<'a> TableStream<'a> {
     /// When a number is none of a row.
     pub fn ordered(mut self, order: &'a [i64]) -> Result<Self, TableError> {
         let rows = self.table.rows();
-        match order.iter().find(|row| **row < 0 || **row >= rows as i64) {
+        let is_row = |row: i64| usize::try_from(row).is_ok_and(|row| row < rows);
+        match order.iter().find(|row| !is_row(**row)) {
             Some(row) => {
                 Err(TableError::Index { row: 0, index: *row, largest: rows.saturating_sub(1) as u32 })
             }
@@ -495,9 +427,10 @@ impl<'a> TableStream<'a> {
     fn label(&mut self, row: usize) -> Result<f64, TableError> {
         let Some(labels) = self.labels else { return Ok(NO_LABEL) };
         let label = labels.get(row);
-        let accepted = match self.rule.is_label(label) {
-            true => self.rule.accept(label),
-            false => Err(Problem::Label { found: label.to_string() }),
+        let accepted = if self.rule.is_label(label) {
+            self.rule.accept(label)
+        } else {
+            Err(Problem::Label { found: label.to_string() })
         };
         accepted.map_err(|problem| TableError::Row { row, problem })
     }
