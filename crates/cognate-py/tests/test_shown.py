@@ -99,6 +99,7 @@ def test_everything_public_has_a_word_said_about_it() -> None:
                 assert getattr(thing, member).__doc__, f"{name}.{member}"
 
 
-def test_stubs_are_those_of_the_native_half() -> None:
-    checked = subprocess.run([sys.executable, "-m", "mypy.stubtest", "cognate._native"], capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout
+def test_stubs_are_those_of_the_native_half_and_types_hold(tmp_path: Path) -> None:
+    for words in [["mypy.stubtest", "cognate._native"], ["mypy", "--ignore-missing-imports", "-p", "cognate"]]:
+        checked = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, cwd=tmp_path)
+        assert checked.returncode == 0, checked.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ def config_json(
     learner: str | None,
     tasks: int | list[str] | None,
     features: int | None,
-    stream: dict[str, Any] | None,
+    stream: Mapping[str, Any] | None,
     query: Any,
     params: dict[str, Any],
 ) -> str:
@@ -36,7 +37,7 @@ def known() -> list[str]:
 
 def plain(value: Any, path: str) -> Any:
     """A value as JSON has it. What is None is left out; `_` in keywords stands for `-`."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         named = {str(key).replace("_", "-"): entry for key, entry in value.items() if entry is not None}
         return {key: plain(entry, f"{path}.{key}" if path else key) for key, entry in named.items()}
     if isinstance(value, np.ndarray | np.generic):

@@ -278,7 +278,7 @@ class ConvexMultitask(_Multitask):
     def _fit(self, X: Any, labels: np.ndarray, tasks: Any, kind: str) -> None:
         names = ["penalty", "loss", "weights", "kernel", "ridge", "intercept", "delta", "tolerance", "max_iterations"]
         params = {name: getattr(self, name) for name in names}
-        learner = Learner("convex", stream=self._stream(), **params, **{"lambda": self.lambda_})
+        learner = Learner("convex", stream=self._stream(), **params | {"lambda": self.lambda_})
         learner._fit(X, labels, tasks, kind)
         self.learner_ = learner
 
