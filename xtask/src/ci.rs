@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::generated::{self, root};
-use crate::{docs, fuzz, schema};
+use crate::{docs, fuzz, python, schema};
 
 /// Options of the command.
 #[derive(Args)]
@@ -15,6 +15,9 @@ pub(crate) struct Options {
     /// Leave the fuzz run out
     #[arg(long)]
     pub(crate) no_fuzz: bool,
+    /// Leave the Python package out
+    #[arg(long)]
+    pub(crate) no_python: bool,
 }
 
 /// The steps that are cargo commands.
@@ -37,6 +40,9 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let mut fine = step("generated files", || Ok(schema::run(&check)? & docs::run(&check)?))?;
     if fine {
         fine = step("the lab, quickly", lab)?;
+    }
+    if fine && !options.no_python {
+        fine = step("Python package", || python::run(&python::Options { speed: false, rows: 0 }))?;
     }
     if fine && !options.no_fuzz {
         fine = step("fuzzing", || fuzz::run(&fuzz::Options { seconds: 20 }))?;

@@ -13,6 +13,7 @@ mod docs;
 mod fuzz;
 mod generated;
 mod plot;
+mod python;
 mod relation_speed;
 mod relations;
 mod reproduce;
@@ -55,6 +56,8 @@ enum Command {
     Convex(convex::Options),
     /// Run the lab, and write docs/papers from what it finds
     Reproduce(reproduce::Options),
+    /// Build the Python package, install it in a clean environment, run its tests
+    Python(python::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
 }
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Budgets(options) => budgets::run(&options),
         Command::Convex(options) => convex::run(&options),
         Command::Reproduce(options) => reproduce::run(&options),
+        Command::Python(options) => python::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match result {

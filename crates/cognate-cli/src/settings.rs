@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
 use cognate::stream::StreamConfig;
-use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig, nearest_names};
+use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig, nearest_first, nearest_names};
 use serde_json::{Map, Value, json};
 
 use crate::args::{FitArgs, LearnArgs, StreamArgs};
@@ -161,18 +161,6 @@ fn located(path: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let column = at - before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1) + 1;
     anyhow::anyhow!("{}:{line}:{column}: {}", path.display(), nearest_first(error.message()))
-}
-
-/// A message of serde about an unknown name, with the known ones ordered by their distance from it.
-fn nearest_first(message: &str) -> String {
-    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match (&names[..], message.split_once(", expected one of `")) {
-        ([found, known @ ..], Some((unknown, _))) if message.starts_with("unknown ") => {
-            let nearest = nearest_names(found, known.iter().copied());
-            format!("{unknown}, expected one of `{}`", nearest.join("`, `"))
-        }
-        _ => message.to_owned(),
-    }
 }
 
 /// The parameter that is infinite or no number, of which JSON knows neither and makes a null; TOML has no null.

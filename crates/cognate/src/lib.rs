@@ -65,7 +65,7 @@ pub use feature_names::FeatureNames;
 pub use learner::{Inspect, LearnOne, Part, Parts, Predict, Support};
 pub use metrics::Metrics;
 pub use model::Model;
-pub use nearest::nearest_names;
+pub use nearest::{nearest_first, nearest_names};
 pub use query::QueryConfig;
 pub use run::RunError;
 pub use stream::{Stream, StreamError};

@@ -23,6 +23,18 @@ fn edit_distance(left: &str, right: &str) -> usize {
     row[right.len()]
 }
 
+/// A message of serde about an unknown name, with the known ones ordered by their distance from it.
+pub fn nearest_first(message: &str) -> String {
+    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match (&names[..], message.split_once(", expected one of `")) {
+        ([found, known @ ..], Some((unknown, _))) if message.starts_with("unknown ") => {
+            let nearest = nearest_names(found, known.iter().copied());
+            format!("{unknown}, expected one of `{}`", nearest.join("`, `"))
+        }
+        _ => message.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -193,6 +193,15 @@ pub fn learn(
     learnt
 }
 
+/// Margins of examples, none of them learnt. A task that the model has not met is the next one that it would meet.
+pub fn margins(model: &Model, examples: &Batch) -> impl ExactSizeIterator<Item = f64> {
+    let (learner, next) = (model.learner.as_predict(), model.learner.as_inspect().tasks() as u32);
+    examples.examples().map(move |example| {
+        let known = example.task.index() < model.tasks.len();
+        learner.margin(if known { example.task } else { TaskId(next) }, example.features)
+    })
+}
+
 fn learn_stream(
     model: &mut Model,
     stream: &mut dyn Stream,

@@ -104,6 +104,13 @@ impl Tasks {
         }
     }
 
+    /// The task of a number, as in `qid:7`.
+    #[inline]
+    pub fn find_number(&self, number: u32) -> Option<TaskId> {
+        let known = if number == u32::MAX { 0 } else { self.by_number.get(number) };
+        known.checked_sub(1).map(TaskId)
+    }
+
     /// The task of a name, which may be new.
     ///
     /// # Errors
@@ -115,15 +122,14 @@ impl Tasks {
         }
     }
 
-    /// The task of a number, as in `qid:7`.
+    /// The task of a number, which may be new.
     ///
     /// # Errors
     /// As [`Self::meet`].
     #[inline]
     pub fn meet_number(&mut self, number: u32) -> Result<TaskId, TaskLimit> {
-        let known = if number == u32::MAX { None } else { self.by_number.get(number).checked_sub(1) };
-        match known {
-            Some(id) => Ok(TaskId(id)),
+        match self.find_number(number) {
+            Some(task) => Ok(task),
             None => self.meet(&number.to_string()),
         }
     }

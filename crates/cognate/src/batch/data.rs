@@ -45,6 +45,15 @@ impl Examples {
     /// # Errors
     /// Those of the stream; when no example has a label, a declared task has none, or all labels are equal.
     pub fn read(stream: &mut dyn Stream, tasks: &Tasks) -> Result<Self, FitError> {
+        Self::read_as(stream, tasks, None)
+    }
+
+    /// The same where it is known what the labels are: numbers that happen to be 0 and 1 stay what they are in
+    /// [`Kind::Regression`].
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_as(stream: &mut dyn Stream, tasks: &Tasks, kind: Option<Kind>) -> Result<Self, FitError> {
         let (mut tasks, mut batch, mut all) = (tasks.clone(), Batch::default(), Batch::default());
         let (mut unlabelled, mut skipped) = (0, 0);
         loop {
@@ -65,10 +74,16 @@ impl Examples {
                 }
             }
         }
-        Self::collect(tasks, all, unlabelled, skipped)
+        Self::collect(tasks, all, unlabelled, skipped, kind)
     }
 
-    fn collect(tasks: Tasks, batch: Batch, unlabelled: u64, skipped: u64) -> Result<Self, FitError> {
+    fn collect(
+        tasks: Tasks,
+        batch: Batch,
+        unlabelled: u64,
+        skipped: u64,
+        known: Option<Kind>,
+    ) -> Result<Self, FitError> {
         if batch.is_empty() {
             return Err(FitError::Empty);
         }
@@ -85,8 +100,10 @@ impl Examples {
             return Err(FitError::Constant { label: first });
         }
         let all_in = |classes: [f64; 2]| batch.examples().all(|example| classes.contains(&example.label));
-        let zero_one = all_in([0.0, 1.0]);
-        let kind = if zero_one || all_in([-1.0, 1.0]) { Kind::Classification } else { Kind::Regression };
+        let real = known == Some(Kind::Regression);
+        let zero_one = !real && all_in([0.0, 1.0]);
+        let kind =
+            if zero_one || (!real && all_in([-1.0, 1.0])) { Kind::Classification } else { Kind::Regression };
         let batch = if zero_one { with_labels(&batch, |label| 2.0 * label - 1.0) } else { batch };
         let examples = Self::grouped(tasks, batch, kind, unlabelled, skipped);
         examples.check_tasks()?;

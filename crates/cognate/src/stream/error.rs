@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::table::TableError;
 use crate::example::LARGEST_VALUE;
 
 /// Where in the input something is.
@@ -272,6 +273,20 @@ pub enum Problem {
         /// Its value.
         found: String,
     },
+    /// Names where there should be numbers.
+    #[error("features are given by name; those of this model have numbers")]
+    Named,
+    /// Numbers where there should be names.
+    #[error("features are given by number; those of this model have names")]
+    Numbered,
+    /// A number beyond those declared, counted from 0.
+    #[error("feature index {index}; expected 0 to {largest}")]
+    Beyond {
+        /// The index.
+        index: u32,
+        /// The largest there may be.
+        largest: u32,
+    },
     /// A line beyond the limit.
     #[error("the line is longer than {limit} MiB")]
     LongLine {
@@ -353,6 +368,9 @@ pub enum StreamError {
         /// A way out.
         hint: &'static str,
     },
+    /// A table that is none, or does not fit its labels and tasks.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// Standard input was to be read again.
     #[error("standard input can be read only once")]
     NotRewindable,

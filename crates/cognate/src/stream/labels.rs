@@ -31,6 +31,14 @@ impl LabelRule {
         self.labels != Labels::Required
     }
 
+    /// Whether a number can be a label.
+    pub(crate) fn is_label(&self, number: f64) -> bool {
+        match self.labels {
+            Labels::Real => is_valid(number),
+            Labels::Required | Labels::Optional | Labels::Kept => number.abs() == 1.0 || number == 0.0,
+        }
+    }
+
     /// The label that a token writes: -1, 0, +1, any number where labels are real, or NaN for none.
     #[inline]
     pub(crate) fn read(&self, token: &[u8]) -> Result<f64, Problem> {
@@ -40,8 +48,7 @@ impl LabelRule {
             b"0" => Ok(0.0),
             b"?" if self.may_miss() => Ok(NO_LABEL),
             token => match parse_f64(token) {
-                Some(number) if self.labels == Labels::Real && is_valid(number) => Ok(number),
-                Some(number) if number.abs() == 1.0 || number == 0.0 => Ok(number),
+                Some(number) if self.is_label(number) => Ok(number),
                 _ => Err(Problem::Label { found: shown(token) }),
             },
         }
@@ -88,11 +95,14 @@ pub(crate) fn is_task_name(name: &str) -> bool {
 
 /// The task of a name, or why there is none.
 pub(crate) fn meet_task(tasks: &mut Tasks, name: &str) -> Result<TaskId, Problem> {
-    tasks.meet(name).map_err(|limit| {
-        let known = tasks.names().take(8).map(str::to_owned).collect();
-        let name = if name == UNNAMED_TASK { name.to_owned() } else { shown(name.as_bytes()) };
-        Problem::UnknownTask { name, declared: limit.declared, known }
-    })
+    tasks.meet(name).map_err(|limit| unknown_task(tasks, name, limit.declared))
+}
+
+/// A name that is none of the tasks declared.
+pub(crate) fn unknown_task(tasks: &Tasks, name: &str, declared: usize) -> Problem {
+    let known = tasks.names().take(8).map(str::to_owned).collect();
+    let name = if name == UNNAMED_TASK { name.to_owned() } else { shown(name.as_bytes()) };
+    Problem::UnknownTask { name, declared, known }
 }
 
 #[cfg(test)]

@@ -20,8 +20,11 @@ mod number;
 pub mod pipeline;
 mod reader;
 pub(crate) mod rounds;
+mod row_tasks;
+mod rows;
 mod svm;
 pub mod synthetic;
+mod table;
 mod vw;
 
 pub use batch::Batch;
@@ -30,7 +33,10 @@ pub use error::{Excerpt, Place, Problem, StreamError};
 pub use input::Input;
 pub use memory::Memory;
 pub use reader::{Labels, Reader, ReaderOptions};
+pub use row_tasks::RowTasks;
+pub use rows::{Cell, Features, Rows};
 pub use svm::write_example;
+pub use table::{Indices, Table, TableError, TableStream, Values};
 
 /// Examples in order, a batch at a time; may be started again.
 pub trait Stream: Send {

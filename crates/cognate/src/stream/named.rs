@@ -103,6 +103,15 @@ impl NamedLine {
         parsed
     }
 
+    /// Puts the features into the batch; if one is bad after all no name is left behind.
+    pub(crate) fn place(&mut self, batch: &mut Batch, names: &mut FeatureNames) -> Result<(), Bad> {
+        let known = names.len();
+        self.number(names).inspect_err(|_| names.keep_first(known))?;
+        batch.indices.extend(self.entries.iter().map(|entry| entry.feature));
+        batch.values.extend(self.entries.iter().map(|entry| entry.value));
+        Ok(())
+    }
+
     /// Gives the features their numbers, in whose order they come; equal ones become one, or are refused.
     fn number(&mut self, names: &mut FeatureNames) -> Result<(), Bad> {
         let text = &self.text;

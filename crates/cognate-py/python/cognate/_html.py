@@ -1,0 +1,79 @@
+"""A learner as a notebook shows it: what its tasks are worth, and how they are related."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .learner import Learner
+
+#: Most tasks in the table, and in the heatmap.
+ROWS = 20
+CELLS = 60
+
+STYLE = """<style>
+.cognate{color-scheme:light dark;display:flex;gap:2em;flex-wrap:wrap;align-items:flex-start}
+.cognate td,.cognate th{text-align:right;padding:.1em .6em;font-variant-numeric:tabular-nums}
+.cognate td:first-child,.cognate th:first-child{text-align:left}
+.cognate tr.all{font-weight:600}
+.cognate text{font:10px system-ui,sans-serif;fill:currentColor}
+</style>"""
+
+
+def learner_html(learner: Learner) -> str:
+    """The table of tasks and the heatmap of relations."""
+    counts = learner.metrics_
+    head = f"<b>{escape(learner.learner_)}</b>, {len(counts['tasks'])} tasks, {counts['examples']:,} examples"
+    parts = [_task_table(counts)]
+    if 2 <= len(counts["tasks"]) <= CELLS:
+        parts.append(_heatmap(learner.tasks_, learner.correlations_))
+    elif len(counts["tasks"]) > CELLS:
+        parts.append(f"<p>Relations of more than {CELLS} tasks are not drawn here: <code>relations_</code> has them.</p>")
+    return f'{STYLE}<p>{head}</p><div class="cognate">{"".join(parts)}</div>'
+
+
+def _task_table(counts: dict[str, Any]) -> str:
+    # Those with most examples, in the order in which they were met.
+    busiest = sorted(counts["tasks"], key=lambda task: -task["examples"])[:ROWS]
+    shown = [task for task in counts["tasks"] if task in busiest]
+    rows = [_row(task["task"], task) for task in shown]
+    if len(counts["tasks"]) > ROWS:
+        rows.append(f"<tr><td>… {len(counts['tasks']) - ROWS} more</td></tr>")
+    rows.append(_row("all", counts).replace("<tr>", '<tr class="all">'))
+    header = "".join(f"<th>{name}</th>" for name in ["task", "examples", "mistakes", "error", "F1", "updates"])
+    return f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _row(name: str, counts: dict[str, Any]) -> str:
+    cells = [
+        escape(name),
+        f"{counts['examples']:,}",
+        f"{counts['mistakes']:,}",
+        f"{counts['error']:.2%}",
+        f"{counts['f1']:.2%}",
+        f"{counts['updates']:,}",
+    ]
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _heatmap(names: list[str], correlations: np.ndarray) -> str:
+    size = max(8, min(24, 480 // len(names)))
+    left = 8 + 6 * min(14, max(len(name) for name in names))
+    side, parts = size * len(names), []
+    for row, name in enumerate(names):
+        label = escape(name if len(name) <= 14 else name[:13] + "…")
+        parts.append(f'<text x="{left - 4}" y="{size * row + size / 2 + 3}" text-anchor="end">{label}</text>')
+        for column, other in enumerate(names):
+            value = float(correlations[row, column])
+            tip = f"<title>{escape(name)} and {escape(other)}: {value:.3f}</title>"
+            place = f'x="{left + size * column}" y="{size * row}" width="{size - 1}" height="{size - 1}"'
+            parts.append(f'<rect {place} fill="{_colour(value)}" fill-opacity="{min(1, abs(value)):.3f}">{tip}</rect>')
+    caption = f'<text x="{left}" y="{side + 14}">how alike tasks are: blue alike, orange opposed, full at 1</text>'
+    return f'<svg width="{max(left + side, left + 300)}" height="{side + 20}">{"".join(parts)}{caption}</svg>'
+
+
+def _colour(value: float) -> str:
+    return "#0a6cbd" if value >= 0 else "#d1580f"

@@ -1,0 +1,53 @@
+"""From keywords to the JSON that crosses; what they mean is checked on the other side."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from .errors import ConfigError
+
+
+def config_json(
+    learner: str | None,
+    tasks: int | list[str] | None,
+    features: int | None,
+    stream: Mapping[str, Any] | None,
+    query: Any,
+    params: dict[str, Any],
+) -> str:
+    """The config tree of a learner, as `--config` files have it."""
+    name = _native.default_learner() if learner is None else learner
+    if not isinstance(name, str):
+        raise ConfigError(f"learner: found {name!r}; expected one of {', '.join(known())}")
+    tree = {"learner": {name: params}, "tasks": tasks, "features": features, "stream": stream, "query": query}
+    return json.dumps(plain(tree, ""))
+
+
+def known() -> list[str]:
+    """Ids of all learners."""
+    return [about["id"] for about in json.loads(_native.algorithms())]
+
+
+def plain(value: Any, path: str) -> Any:
+    """A value as JSON has it. What is None is left out; `_` in keywords stands for `-`."""
+    if isinstance(value, Mapping):
+        named = {str(key).replace("_", "-"): entry for key, entry in value.items() if entry is not None}
+        return {key: plain(entry, f"{path}.{key}" if path else key) for key, entry in named.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist(), path)
+    if isinstance(value, list | tuple):
+        return [plain(entry, f"{path}.{at}") for at, entry in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{path}: must be a finite number, got {value}")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ConfigError(f"{path}: found {value!r}; expected a number, a text, a list or a dictionary")

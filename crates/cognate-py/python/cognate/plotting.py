@@ -1,0 +1,65 @@
+"""Pictures by matplotlib, where it is installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .learner import Learner
+
+#: Tasks whose names are written, and tasks whose curves are drawn where none are named.
+NAMED = 40
+CURVES = 8
+
+
+def _axes(ax: Any, **size: Any) -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'cognate-learn[plot]'") from None
+    return plt.subplots(layout="constrained", **size)[1] if ax is None else ax
+
+
+def plot_relations(learner: Learner, ax: Any = None) -> Figure:
+    """A heatmap of the correlation form of R."""
+    names, correlations = learner.tasks_, learner.correlations_
+    if not names:
+        raise ValueError("no task has been met yet; there is nothing to draw")
+    ax = _axes(ax, figsize=(6.4, 5.4))
+    image = ax.imshow(correlations, cmap="RdBu", vmin=-1, vmax=1, interpolation="nearest")
+    if len(names) <= NAMED:
+        ax.set_xticks(range(len(names)), names, rotation=90)
+        ax.set_yticks(range(len(names)), names)
+    ax.set_title(f"How alike tasks are ({learner.learner_})")
+    ax.figure.colorbar(image, ax=ax, label="R in correlation form")
+    return ax.figure
+
+
+def plot_curves(learner: Learner, tasks: list[str] | None = None, ax: Any = None) -> Figure:
+    """Error so far against examples, of everything and of some tasks."""
+    whole = learner._model.curve()
+    if not whole:
+        raise ValueError("nothing has been learnt since the learner was made or loaded; there is nothing to draw")
+    chosen = learner.tasks_[:CURVES] if tasks is None else tasks
+    ax = _axes(ax, figsize=(7.2, 4.4))
+    for task in chosen:
+        _curve(ax, learner._model.curve(task), str(task), linewidth=1, alpha=0.8)
+    _curve(ax, whole, "all", linewidth=2.5, color="black")
+    # Tasks have fewer examples than all of them together.
+    ax.set_xscale("log")
+    ax.set_xlabel("examples, of the task or of all")
+    ax.set_ylabel("error so far")
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    ax.set_title(f"Progressive error ({learner.learner_})")
+    ax.legend(fontsize="small", ncols=2)
+    return ax.figure
+
+
+def _curve(ax: Any, points: list[tuple[int, int]], label: str, **style: Any) -> None:
+    if points:
+        examples, mistakes = np.array(points, dtype=float).T
+        ax.plot(examples, mistakes / examples, label=label, **style)

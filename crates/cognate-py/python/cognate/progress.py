@@ -1,0 +1,76 @@
+"""How learning goes, as it goes: every example is predicted before it is learnt."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import DataError
+from .learner import Learner
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A line of the progressive table; counts are over the model's life."""
+
+    examples: int
+    mistakes: int
+    error: float
+    #: Error of the examples since the line before.
+    since_last: float
+    precision: float
+    recall: float
+    f1: float
+    updates: int
+    queries: int
+    #: Tasks that had an example.
+    tasks: int
+
+
+def progressive(model: Learner, stream: Any, *, skip_bad: int = 0) -> Iterator[Progress]:
+    """Learns a stream and yields how it goes, after 1, 2, 4, 8, … examples and at the end.
+
+    `stream` is a file, a list of files, or any iterable of ``(x, y)`` or ``(x, y, task)``. Files are learnt as `cognate
+    learn` learns them, with the same numbers, to the bit; they are learnt whole before the first line is yielded.
+
+    >>> from cognate import Learner, progressive
+    >>> stream = [({"a": 1.0}, 1, "t"), ({"b": 1.0}, -1, "t"), ({"a": 2.0}, 1, "u"), ({"b": 1.0}, -1, "u")]
+    >>> for line in progressive(Learner("perceptron"), stream):
+    ...     print(line.examples, line.tasks, line.error, line.since_last)
+    1 1 1.0 1.0
+    2 1 1.0 1.0
+    4 2 0.5 0.0
+    """
+    if isinstance(stream, str | os.PathLike):
+        stream = [stream]
+    if isinstance(stream, list) and stream and all(isinstance(path, str | os.PathLike) for path in stream):
+        for line in json.loads(model._model.learn_files(stream, skip_bad)):
+            yield Progress(**line)
+        return
+    yield from _one_by_one(model, stream)
+
+
+def _one_by_one(model: Learner, stream: Iterable[Any]) -> Iterator[Progress]:
+    last = before = model.metrics_
+    seen, due = 0, 1
+    for at, example in enumerate(stream):
+        if not isinstance(example, tuple) or len(example) not in (2, 3):
+            raise DataError(f"example {at}: found {example!r:.60}; expected (x, y) or (x, y, task)")
+        model.learn_one(*example)
+        seen += example[1] is not None
+        if seen >= due:
+            due *= 2
+            yield (line := _line(model, last))
+            last = {"examples": line.examples, "mistakes": line.mistakes}
+    if before["examples"] + seen > last["examples"]:
+        yield _line(model, last)
+
+
+def _line(model: Learner, last: dict[str, Any]) -> Progress:
+    now = model.metrics_
+    met = sum(task["examples"] > 0 for task in now["tasks"])
+    since = (now["mistakes"] - last["mistakes"]) / max(1, now["examples"] - last["examples"])
+    return Progress(**{**now, "tasks": met}, since_last=since)

@@ -1,0 +1,47 @@
+//! The native half of the Python package `cognate`: it translates, and decides nothing.
+//!
+//! `model` is the class that Python wraps, `arrays` turns NumPy arrays into tables without copying them, `errors` turns
+//! errors into exceptions. Parameters cross as JSON text, arrays as views, pickles as model files; whatever takes long
+//! lets other Python threads run, and hears Ctrl-C.
+
+mod arrays;
+mod errors;
+mod model;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// What `cognate` is made of.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::model::Model;
+    #[pymodule_export]
+    use super::{algorithms, default_learner, schema};
+}
+
+/// What is told about every learner, as JSON.
+#[pyfunction]
+fn algorithms() -> String {
+    let about = cognate::REGISTRY.iter().map(|about| {
+        let config = cognate::LearnerConfig::from_id(about.id);
+        let parameters = serde_json::json!(config)[about.id].take();
+        serde_json::json!({
+            "id": about.id, "title": about.title, "paper": about.paper, "predict_cost": about.predict_cost,
+            "update_cost": about.update_cost, "memory": about.memory, "parameters": parameters,
+        })
+    });
+    serde_json::Value::Array(about.collect()).to_string()
+}
+
+/// The JSON schema of a config.
+#[pyfunction]
+fn schema() -> String {
+    cognate::config::schema().to_string()
+}
+
+/// Id of the learner that is taken where none is named.
+#[pyfunction]
+fn default_learner() -> &'static str {
+    cognate::LearnerConfig::default().id()
+}

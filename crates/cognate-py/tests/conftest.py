@@ -1,0 +1,32 @@
+"""Streams that tests are made of."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+
+class Stream:
+    """Rows of related tasks, sparse."""
+
+    def __init__(self, rows: int = 400, features: int = 30, tasks: int = 5, seed: int = 1) -> None:
+        random = np.random.default_rng(seed)
+        dense = random.normal(size=(rows, features)) * (random.random((rows, features)) < 0.3)
+        self.X = csr_matrix(dense)
+        self.tasks = random.integers(1, tasks + 1, rows)
+        shared, own = random.normal(size=features), random.normal(size=(tasks + 1, features))
+        margins = dense @ shared + 0.5 * np.einsum("ij,ij->i", dense, own[self.tasks])
+        self.y = np.where(margins > 0, 1.0, -1.0)
+
+    def lines(self) -> str:
+        """The same rows as `svm` text."""
+        lines = []
+        for row, (label, task) in enumerate(zip(self.y, self.tasks, strict=True)):
+            span = slice(self.X.indptr[row], self.X.indptr[row + 1])
+            pairs = zip(self.X.indices[span], self.X.data[span], strict=True)
+            lines.append(f"{label:+.0f} qid:{task} " + " ".join(f"{i + 1}:{v!r}" for i, v in ((i, float(v)) for i, v in pairs)))
+        return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def stream() -> Stream:
+    return Stream()

@@ -1,0 +1,479 @@
+//! Rows that lie in someone else's memory: sparse, row by row, or column by column, of any width of number.
+//!
+//! Only the few hundred rows of the batch under way are ever copied, and they are checked as they are: whoever owns
+//! the memory may have changed it since [`Table::check`] looked.
+
+use super::batch::{Batch, NO_LABEL};
+use super::error::Problem;
+use super::labels::LabelRule;
+use super::{Labels, Preprocess, RowTasks, Stream, StreamError};
+use crate::example::{BIAS_FEATURE, TaskId, is_valid};
+
+/// Whole numbers as they lie in memory.
+#[derive(Debug, Clone, Copy)]
+pub enum Indices<'a> {
+    /// Of 32 bits.
+    I32(&'a [i32]),
+    /// Of 64 bits.
+    I64(&'a [i64]),
+}
+
+/// Real numbers as they lie in memory.
+#[derive(Debug, Clone, Copy)]
+pub enum Values<'a> {
+    /// Of 32 bits.
+    F32(&'a [f32]),
+    /// Of 64 bits.
+    F64(&'a [f64]),
+}
+
+/// Examples without task and label, one a row; features are columns, counted from 0.
+#[derive(Debug, Clone)]
+pub enum Table<'a> {
+    /// Compressed sparse rows: row r has the entries from `starts[r]` to `starts[r + 1]`.
+    Sparse {
+        /// Where each row begins, and where the last one ends.
+        starts: Indices<'a>,
+        /// The column of each entry, increasing within a row.
+        indices: Indices<'a>,
+        /// The value of each entry.
+        values: Values<'a>,
+        /// Number of columns.
+        columns: usize,
+    },
+    /// Row after row; zeros are no features.
+    Rows {
+        /// All values.
+        values: Values<'a>,
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        columns: usize,
+    },
+    /// Columns, each as long as there are rows; zeros are no features.
+    Columns {
+        /// The columns.
+        columns: Vec<Values<'a>>,
+        /// Number of rows.
+        rows: usize,
+    },
+}
+
+/// What is wrong with a table, its labels or its tasks.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// Two parts that belong together have different lengths.
+    #[error("there are {found} {what}; expected {expected}")]
+    Length {
+        /// Of what there are too many or too few.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// The starts of sparse rows are no starts.
+    #[error("row {row} begins at entry {found}; expected {least} to {most}")]
+    Start {
+        /// The row.
+        row: usize,
+        /// Where it begins.
+        found: i64,
+        /// The end of the row before.
+        least: i64,
+        /// Number of entries.
+        most: usize,
+    },
+    /// An index that is no column.
+    #[error("row {row}: feature index {index}; expected 0 to {largest}")]
+    Index {
+        /// The row.
+        row: usize,
+        /// The index.
+        index: i64,
+        /// The largest there may be.
+        largest: u32,
+    },
+    /// An index that does not exceed the one before it.
+    #[error("row {row}: feature index {index} after {previous}; indices must increase")]
+    Order {
+        /// The row.
+        row: usize,
+        /// The index before.
+        previous: i64,
+        /// This one.
+        index: i64,
+    },
+    /// A value, label, task or name that cannot be one.
+    #[error("row {row}: {problem}")]
+    Row {
+        /// The row.
+        row: usize,
+        /// What is wrong with it.
+        problem: Problem,
+    },
+}
+
+impl Indices<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::I32(indices) => indices.len(),
+            Self::I64(indices) => indices.len(),
+        }
+    }
+
+    /// One of them; 0 beyond the end.
+    fn get(self, at: usize) -> i64 {
+        match self {
+            Self::I32(indices) => indices.get(at).copied().unwrap_or_default().into(),
+            Self::I64(indices) => indices.get(at).copied().unwrap_or_default(),
+        }
+    }
+}
+
+impl Values<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    fn get(self, at: usize) -> f64 {
+        match self {
+            Self::F32(values) => values[at].into(),
+            Self::F64(values) => values[at],
+        }
+    }
+}
+
+/// Where rows go: into a batch, or nowhere.
+trait Sink {
+    fn take<I: Copy + Into<i64>, V: Copy + Into<f64>>(&mut self, indices: &[I], values: &[V]);
+    fn put(&mut self, index: u32, value: f64);
+}
+
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn take<I: Copy + Into<i64>, V: Copy + Into<f64>>(&mut self, _: &[I], _: &[V]) {}
+    fn put(&mut self, _: u32, _: f64) {}
+}
+
+impl Sink for Batch {
+    fn take<I: Copy + Into<i64>, V: Copy + Into<f64>>(&mut self, indices: &[I], values: &[V]) {
+        self.indices.extend(indices.iter().map(|index| {
+            let wide: i64 = (*index).into();
+            wide as u32
+        }));
+        self.values.extend(values.iter().map(|value| (*value).into()));
+    }
+
+    fn put(&mut self, index: u32, value: f64) {
+        self.indices.push(index);
+        self.values.push(value);
+    }
+}
+
+impl Table<'_> {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Sparse { starts, .. } => starts.len().saturating_sub(1),
+            Self::Rows { rows, .. } | Self::Columns { rows, .. } => *rows,
+        }
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        match self {
+            Self::Sparse { columns, .. } | Self::Rows { columns, .. } => *columns,
+            Self::Columns { columns, .. } => columns.len(),
+        }
+    }
+
+    /// Looks at everything, so that nothing is learnt from a table that goes wrong further down.
+    ///
+    /// # Errors
+    /// When lengths do not fit, indices are no columns or do not increase, or values are not finite; the first of these.
+    pub fn check(&self, features: Option<u32>) -> Result<(), TableError> {
+        let expect = |what: &'static str, found: usize, expected: usize| {
+            if found == expected { Ok(()) } else { Err(TableError::Length { what, found, expected }) }
+        };
+        match self {
+            Self::Sparse { starts, indices, values, .. } => {
+                if starts.len() == 0 {
+                    return Err(TableError::Length { what: "starts of rows", found: 0, expected: 1 });
+                }
+                expect("values", values.len(), indices.len())?;
+            }
+            Self::Rows { values, rows, columns } => {
+                expect("values", values.len(), rows.saturating_mul(*columns))?;
+            }
+            Self::Columns { columns, rows } => {
+                columns.iter().try_for_each(|column| expect("values in a column", column.len(), *rows))?;
+            }
+        }
+        let largest = self.largest(features);
+        (0..self.rows()).try_for_each(|row| self.row(row, largest, &mut Nowhere))
+    }
+
+    /// The largest index of a feature: that of the last column, or of the last feature declared.
+    fn largest(&self, features: Option<u32>) -> u32 {
+        let declared = features.unwrap_or(BIAS_FEATURE).min(BIAS_FEATURE);
+        u32::try_from(self.columns()).unwrap_or(u32::MAX).min(declared).saturating_sub(1)
+    }
+
+    /// Checks a row and hands it over.
+    fn row(&self, row: usize, largest: u32, sink: &mut impl Sink) -> Result<(), TableError> {
+        match self {
+            Self::Sparse { starts, indices, values, .. } => {
+                let (from, to) = (starts.get(row), starts.get(row + 1));
+                let most = indices.len().min(values.len());
+                if row == 0 && from != 0 {
+                    return Err(TableError::Start { row, found: from, least: 0, most: 0 });
+                }
+                if from < 0 || to < from || to as usize > most {
+                    return Err(TableError::Start { row: row + 1, found: to, least: from, most });
+                }
+                let range = from as usize..to as usize;
+                match (indices, values) {
+                    (Indices::I32(i), Values::F32(v)) => {
+                        sparse_row(&i[range.clone()], &v[range], row, largest, sink)
+                    }
+                    (Indices::I32(i), Values::F64(v)) => {
+                        sparse_row(&i[range.clone()], &v[range], row, largest, sink)
+                    }
+                    (Indices::I64(i), Values::F32(v)) => {
+                        sparse_row(&i[range.clone()], &v[range], row, largest, sink)
+                    }
+                    (Indices::I64(i), Values::F64(v)) => {
+                        sparse_row(&i[range.clone()], &v[range], row, largest, sink)
+                    }
+                }
+            }
+            Self::Rows { values, columns, .. } => {
+                let range = row * columns..(row + 1) * columns;
+                match values {
+                    Values::F32(values) => {
+                        dense_row(values[range].iter().map(|value| f64::from(*value)), row, largest, sink)
+                    }
+                    Values::F64(values) => dense_row(values[range].iter().copied(), row, largest, sink),
+                }
+            }
+            Self::Columns { columns, .. } => {
+                dense_row(columns.iter().map(|column| column.get(row)), row, largest, sink)
+            }
+        }
+    }
+}
+
+fn sparse_row<I: Copy + Into<i64>, V: Copy + Into<f64>>(
+    indices: &[I],
+    values: &[V],
+    row: usize,
+    largest: u32,
+    sink: &mut impl Sink,
+) -> Result<(), TableError> {
+    // Without a branch an entry; who is to blame is found out only where somebody is.
+    let (mut increasing, mut previous) = (true, -1);
+    for index in indices {
+        let index: i64 = (*index).into();
+        increasing &= index > previous;
+        previous = index;
+    }
+    let valid = values.iter().fold(true, |valid, value| valid & is_valid((*value).into()));
+    if !increasing || previous > i64::from(largest) || !valid {
+        return Err(culprit(indices, values, row, largest));
+    }
+    sink.take(indices, values);
+    Ok(())
+}
+
+/// The first entry of a bad row that is bad.
+#[cold]
+fn culprit<I: Copy + Into<i64>, V: Copy + Into<f64>>(
+    indices: &[I],
+    values: &[V],
+    row: usize,
+    largest: u32,
+) -> TableError {
+    let mut previous = -1;
+    for (index, value) in indices.iter().zip(values) {
+        let (index, value): (i64, f64) = ((*index).into(), (*value).into());
+        if index < 0 || index > i64::from(largest) {
+            return TableError::Index { row, index, largest };
+        }
+        if index <= previous {
+            return TableError::Order { row, previous, index };
+        }
+        if !is_valid(value) {
+            return bad_value(row, value);
+        }
+        previous = index;
+    }
+    // Somebody changed the memory between the two looks at it.
+    TableError::Length { what: "entries that stay as they are", found: 0, expected: indices.len() }
+}
+
+fn bad_value(row: usize, value: f64) -> TableError {
+    TableError::Row { row, problem: Problem::Value { found: value.to_string() } }
+}
+
+fn dense_row(
+    values: impl Iterator<Item = f64>,
+    row: usize,
+    largest: u32,
+    sink: &mut impl Sink,
+) -> Result<(), TableError> {
+    for (column, value) in values.enumerate() {
+        if !is_valid(value) {
+            return Err(bad_value(row, value));
+        }
+        if value != 0.0 {
+            // There are as many columns as numbers of 32 bits at most: nobody has memory for more.
+            let index = u32::try_from(column).unwrap_or(u32::MAX);
+            if index > largest {
+                return Err(TableError::Index { row, index: index.into(), largest });
+            }
+            sink.put(index, value);
+        }
+    }
+    Ok(())
+}
+
+/// A table as a stream of examples.
+#[derive(Debug)]
+pub struct TableStream<'a> {
+    table: &'a Table<'a>,
+    tasks: &'a RowTasks,
+    labels: Option<Values<'a>>,
+    rule: LabelRule,
+    order: Option<&'a [i64]>,
+    preprocess: Preprocess,
+    largest: u32,
+    next: usize,
+    /// Numbers that new tasks go out with: those of the order in which they come out.
+    outgoing: Vec<Option<TaskId>>,
+    met: usize,
+}
+
+/// A batch ends here: small enough to stay in cache.
+const BATCH_ROWS: usize = 256;
+const BATCH_FEATURES: usize = 1 << 17;
+
+impl<'a> TableStream<'a> {
+    /// Rows with a task each, or one for all; `features` is their number where it was declared.
+    ///
+    /// # Errors
+    /// When there are neither as many tasks as rows nor one.
+    pub fn new(
+        table: &'a Table<'a>,
+        tasks: &'a RowTasks,
+        preprocess: Preprocess,
+        features: Option<u32>,
+    ) -> Result<Self, TableError> {
+        if tasks.len() != 1 && tasks.len() != table.rows() {
+            return Err(TableError::Length { what: "tasks", found: tasks.len(), expected: table.rows() });
+        }
+        Ok(Self {
+            table,
+            tasks,
+            labels: None,
+            rule: LabelRule::new(Labels::Optional),
+            order: None,
+            preprocess,
+            largest: table.largest(features),
+            next: 0,
+            outgoing: vec![None; tasks.new.len()],
+            met: 0,
+        })
+    }
+
+    /// The same rows with labels: -1 and +1 or 0 and 1, or any where they are [`Labels::Real`].
+    ///
+    /// # Errors
+    /// When there are not as many as rows, or one is none; all are looked at.
+    pub fn labelled(mut self, labels: Values<'a>, which: Labels) -> Result<Self, TableError> {
+        if labels.len() != self.table.rows() {
+            let (found, expected) = (labels.len(), self.table.rows());
+            return Err(TableError::Length { what: "labels", found, expected });
+        }
+        (self.labels, self.rule) = (Some(labels), LabelRule::new(which));
+        (0..labels.len()).try_for_each(|row| self.label(row).map(drop))?;
+        self.rule.restart();
+        Ok(self)
+    }
+
+    /// The same rows in this order.
+    ///
+    /// # Errors
+    /// When a number is none of a row.
+    pub fn ordered(mut self, order: &'a [i64]) -> Result<Self, TableError> {
+        let rows = self.table.rows();
+        let is_row = |row: i64| usize::try_from(row).is_ok_and(|row| row < rows);
+        match order.iter().find(|row| !is_row(**row)) {
+            Some(row) => {
+                Err(TableError::Index { row: 0, index: *row, largest: rows.saturating_sub(1) as u32 })
+            }
+            None => {
+                self.order = Some(order);
+                Ok(self)
+            }
+        }
+    }
+
+    fn label(&mut self, row: usize) -> Result<f64, TableError> {
+        let Some(labels) = self.labels else { return Ok(NO_LABEL) };
+        let label = labels.get(row);
+        let accepted = if self.rule.is_label(label) {
+            self.rule.accept(label)
+        } else {
+            Err(Problem::Label { found: label.to_string() })
+        };
+        accepted.map_err(|problem| TableError::Row { row, problem })
+    }
+
+    /// The number that the task of a row goes out with.
+    fn task(&mut self, row: usize, batch: &mut Batch) -> TaskId {
+        let id = self.tasks.ids[if self.tasks.len() == 1 { 0 } else { row }];
+        let Some(at) = id.index().checked_sub(self.tasks.known) else { return id };
+        *self.outgoing[at].get_or_insert_with(|| {
+            batch.new_tasks.push(self.tasks.new.name(TaskId(at as u32)).to_owned());
+            self.met += 1;
+            TaskId((self.tasks.known + self.met - 1) as u32)
+        })
+    }
+
+    fn push_row(&mut self, row: usize, batch: &mut Batch) -> Result<(), TableError> {
+        let label = self.label(row)?;
+        if let Err(error) = self.table.row(row, self.largest, batch) {
+            batch.abandon();
+            return Err(error);
+        }
+        batch.preprocess(&self.preprocess);
+        let task = self.task(row, batch);
+        batch.close(task, label, row as u64 + 1);
+        Ok(())
+    }
+}
+
+impl Stream for TableStream<'_> {
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
+        batch.clear();
+        let rows = self.order.map_or(self.table.rows(), <[i64]>::len);
+        while self.next < rows && batch.len() < BATCH_ROWS && batch.indices.len() < BATCH_FEATURES {
+            let row = self.order.map_or(self.next, |order| order[self.next] as usize);
+            self.push_row(row, batch)?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    fn rewind(&mut self) -> Result<(), StreamError> {
+        self.next = 0;
+        self.rule.restart();
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Tables in someone else's memory and examples given one by one: the same rows as a stream, or refused as a whole.
+
+use cognate::run::{RunOptions, learn, margins};
+use cognate::stream::{
+    Batch, Cell, Features, Indices, Labels, Memory, RowTasks, Rows, Table, TableError, TableStream, Values,
+};
+use cognate::{Example, Model, RunConfig, SparseView, Stream, TaskId};
+
+/// Three rows: tasks 7, b, 7.
+const STARTS: [i32; 4] = [0, 2, 3, 5];
+const INDICES: [i32; 5] = [0, 2, 1, 0, 1];
+const VALUES: [f64; 5] = [1.0, -0.5, 2.0, 0.25, 4.0];
+const DENSE: [f64; 9] = [1.0, 0.0, -0.5, 0.0, 2.0, 0.0, 0.25, 4.0, 0.0];
+const LABELS: [f64; 3] = [1.0, -1.0, -1.0];
+
+fn model(json: &str) -> Model {
+    Model::new(&serde_json::from_str::<RunConfig>(json).unwrap()).unwrap()
+}
+
+fn sparse<'a>(starts: &'a [i32], indices: &'a [i32], values: &'a [f64]) -> Table<'a> {
+    Table::Sparse {
+        starts: Indices::I32(starts),
+        indices: Indices::I32(indices),
+        values: Values::F64(values),
+        columns: 3,
+    }
+}
+
+fn tasks_of(model: &Model) -> RowTasks {
+    let mut tasks = RowTasks::new(model.tasks());
+    tasks.push_number(model.tasks(), 7).unwrap();
+    tasks.push(model.tasks(), "b").unwrap();
+    tasks.push(model.tasks(), "7").unwrap();
+    tasks
+}
+
+/// What a model becomes by learning a table.
+fn learnt(table: &Table<'_>, order: Option<&[i64]>) -> (Vec<u8>, Vec<String>) {
+    let mut model = model(r#"{"stream": {"normalize": "l2"}}"#);
+    let (tasks, preprocess) = (tasks_of(&model), model.config().preprocess);
+    table.check(None).unwrap();
+    let stream = TableStream::new(table, &tasks, preprocess, None).unwrap();
+    let mut stream = stream.labelled(Values::F64(&LABELS), Labels::Required).unwrap();
+    if let Some(order) = order {
+        stream = stream.ordered(order).unwrap();
+    }
+    learn(&mut model, &mut stream, &RunOptions::default(), &mut ()).unwrap();
+    (model.to_bytes(), model.tasks().names().map(str::to_owned).collect())
+}
+
+#[test]
+fn every_layout_is_the_same_rows_as_a_stream() {
+    let mut memory = Memory::new();
+    let mut fresh = model(r#"{"stream": {"normalize": "l2"}}"#);
+    let mut scaled = Batch::default();
+    let (tasks, table) = (tasks_of(&fresh), sparse(&STARTS, &INDICES, &VALUES));
+    TableStream::new(&table, &tasks, fresh.config().preprocess, None).unwrap().fill(&mut scaled).unwrap();
+    for (at, name) in ["7", "b", "7"].into_iter().enumerate() {
+        let Example { features, .. } = scaled.example(at);
+        memory.push(name, Example { task: TaskId(0), features, label: LABELS[at] });
+    }
+    learn(&mut fresh, &mut memory, &RunOptions::default(), &mut ()).unwrap();
+    let (starts, indices) = (STARTS.map(i64::from), INDICES.map(i64::from));
+    let (values, dense) = (VALUES.map(|value| value as f32), DENSE.map(|value| value as f32));
+    let columns: Vec<Vec<f64>> =
+        (0..3).map(|column| (0..3).map(|row| DENSE[3 * row + column]).collect()).collect();
+    for table in [
+        table,
+        Table::Sparse {
+            starts: Indices::I64(&starts),
+            indices: Indices::I64(&indices),
+            values: Values::F32(&values),
+            columns: 3,
+        },
+        Table::Rows { values: Values::F64(&DENSE), rows: 3, columns: 3 },
+        Table::Rows { values: Values::F32(&dense), rows: 3, columns: 3 },
+        Table::Columns { columns: columns.iter().map(|column| Values::F64(column)).collect(), rows: 3 },
+    ] {
+        assert_eq!((table.rows(), table.columns()), (3, 3));
+        assert!(learnt(&table, None).0 == fresh.to_bytes(), "{table:?}");
+    }
+}
+
+#[test]
+fn tasks_are_met_in_the_order_in_which_rows_come_out() {
+    let table = sparse(&STARTS, &INDICES, &VALUES);
+    assert_eq!(learnt(&table, None).1, ["7", "b"]);
+    assert_eq!(learnt(&table, Some(&[1, 0, 2])).1, ["b", "7"]);
+    let (model, table) = (model("{}"), sparse(&STARTS, &INDICES, &VALUES));
+    let (tasks, preprocess) = (tasks_of(&model), model.config().preprocess);
+    let ordered = TableStream::new(&table, &tasks, preprocess, None).unwrap().ordered(&[0, 3]);
+    assert!(matches!(ordered.unwrap_err(), TableError::Index { index: 3, largest: 2, .. }));
+}
+
+#[test]
+fn a_bad_table_is_told_with_its_place() {
+    let nan = [1.0, f64::NAN, 2.0, 0.25, 4.0];
+    for (starts, indices, values, features, message) in [
+        (&[0, 2, 6, 5][..], INDICES, VALUES, None, "row 2 begins at entry 6; expected 2 to 5"),
+        (&[0, 2, 1, 5], INDICES, VALUES, None, "row 2 begins at entry 1; expected 2 to 5"),
+        (&[1, 2, 3, 5], INDICES, VALUES, None, "row 0 begins at entry 1; expected 0 to 0"),
+        (&[], INDICES, VALUES, None, "there are 0 starts of rows; expected 1"),
+        (&STARTS, [0, 3, 1, 0, 1], VALUES, None, "row 0: feature index 3; expected 0 to 2"),
+        (&STARTS, [0, 2, 1, -1, 1], VALUES, None, "row 2: feature index -1; expected 0 to 2"),
+        (&STARTS, [0, 2, 1, 1, 1], VALUES, None, "row 2: feature index 1 after 1; indices must increase"),
+        (&STARTS, INDICES, VALUES, Some(2), "row 0: feature index 2; expected 0 to 1"),
+        (&STARTS, INDICES, nan, None, "row 0: found value NaN; expected a finite number of at most 1e150"),
+    ] {
+        let error = sparse(starts, &indices, &values).check(features).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    let dense = Table::Rows { values: Values::F64(&DENSE), rows: 3, columns: 3 };
+    assert_eq!(dense.check(Some(2)).unwrap_err().to_string(), "row 0: feature index 2; expected 0 to 1");
+    let short = Table::Rows { values: Values::F64(&DENSE), rows: 4, columns: 3 };
+    assert_eq!(short.check(None).unwrap_err().to_string(), "there are 9 values; expected 12");
+}
+
+#[test]
+fn bad_labels_and_tasks_are_told_with_their_row() {
+    let (model, table) = (model(r#"{"tasks": ["7", "b"]}"#), sparse(&STARTS, &INDICES, &VALUES));
+    let (tasks, preprocess) = (tasks_of(&model), model.config().preprocess);
+    let stream = || TableStream::new(&table, &tasks, preprocess, None).unwrap();
+    for (labels, message) in [
+        (&[1.0, 2.0, 1.0][..], "row 1: found label 2; expected -1 or +1, or 0 or 1"),
+        (&[1.0, f64::NAN, 1.0], "row 1: found label NaN; expected -1 or +1, or 0 or 1"),
+        (
+            &[0.0, 1.0, -1.0],
+            "row 2: found label -1 after label 0; a stream has labels -1/+1 or 0/1, not both",
+        ),
+        (&[1.0], "there are 1 labels; expected 3"),
+    ] {
+        let error = stream().labelled(Values::F64(labels), Labels::Required).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    assert!(stream().labelled(Values::F64(&[0.5, -3.0, 0.0]), Labels::Real).is_ok());
+    let mut more = tasks.clone();
+    assert_eq!(
+        more.push(model.tasks(), "c").unwrap_err().to_string(),
+        "row 3: task \"c\" is not one of the 2 declared tasks (7, b)"
+    );
+    assert_eq!(
+        more.push(model.tasks(), "").unwrap_err().to_string(),
+        "row 3: found \"\"; expected the name of a task"
+    );
+    more.push(model.tasks(), "b").unwrap();
+    let error = TableStream::new(&table, &more, preprocess, None).unwrap_err();
+    assert_eq!(error.to_string(), "there are 4 tasks; expected 3");
+}
+
+const NAMED: &str = r#"{"stream": {"format": "jsonl"}, "learner": "perceptron"}"#;
+
+#[test]
+fn rows_by_name_are_learnt_as_they_are_written() {
+    let mut model = model(NAMED);
+    let mut rows = Rows::default();
+    let cells = [("price", Cell::Number(0.5)), ("colour", Cell::Text("red"))];
+    rows.push(&mut model, Some("a"), &mut Features::Named(&cells), Some(1.0)).unwrap();
+    rows.push(&mut model, None, &mut Features::Nothing, None).unwrap();
+    learn(&mut model, &mut rows, &RunOptions::default(), &mut ()).unwrap();
+    assert_eq!(model.names().iter().collect::<Vec<_>>(), [("price", 0), ("colour=red", 1)]);
+    assert_eq!(model.tasks().names().collect::<Vec<_>>(), ["a", "default"]);
+    let counts = (model.metrics().total().examples, model.metrics().unlabelled(), model.rounds());
+    assert_eq!(counts, (1, 1, 2));
+}
+
+#[test]
+fn what_is_predicted_or_refused_leaves_the_model_as_it_was() {
+    let mut model = model(r#"{"tasks": 2, "stream": {"format": "jsonl"}}"#);
+    let mut rows = Rows::default();
+    rows.push(&mut model, Some("a"), &mut Features::Named(&[("x", Cell::Number(2.0))]), Some(1.0)).unwrap();
+    learn(&mut model, &mut rows, &RunOptions::default(), &mut ()).unwrap();
+    let before = model.to_bytes();
+
+    rows.clear();
+    let unknown = [("x", Cell::Number(1.0)), ("y", Cell::Number(1.0))];
+    rows.push_unlearnt(&mut model, Some("never seen"), &mut Features::Named(&unknown)).unwrap();
+    rows.push_unlearnt(&mut model, Some("a"), &mut Features::Named(&unknown)).unwrap();
+    assert_eq!(margins(&model, rows.batch()).len(), 2);
+    assert!(model.to_bytes() == before);
+
+    rows.clear();
+    let mut refused = |model: &mut Model, task: &str, features: &mut Features<'_>, label: f64| {
+        rows.push(model, Some(task), features, Some(label)).unwrap_err().to_string()
+    };
+    let wild = [("z", Cell::Number(f64::INFINITY))];
+    assert!(refused(&mut model, "a", &mut Features::Named(&wild), 1.0).starts_with("row 0: "));
+    assert!(refused(&mut model, "a", &mut Features::Named(&unknown), 0.5).contains("found label 0.5"));
+    assert!(
+        refused(&mut model, "", &mut Features::Named(&unknown), 1.0).contains("expected the name of a task")
+    );
+    assert_eq!(
+        refused(&mut model, "a", &mut Features::Numbered(&mut vec![(0, 1.0)]), 1.0),
+        "row 0: features are given by number; those of this model have names"
+    );
+    assert!(model.to_bytes() == before);
+
+    rows.push(&mut model, Some("b"), &mut Features::Named(&unknown), Some(1.0)).unwrap();
+    let late = rows.push(&mut model, Some("c"), &mut Features::Named(&[("w", Cell::Number(1.0))]), Some(1.0));
+    assert_eq!(late.unwrap_err().to_string(), "row 1: task \"c\" is not one of the 2 declared tasks (a, b)");
+    rows.undo(&mut model);
+    assert!(model.to_bytes() == before);
+}
+
+#[test]
+fn rows_by_number_come_in_any_order() {
+    let mut model = model(r#"{"features": 5}"#);
+    let mut rows = Rows::default();
+    rows.push(&mut model, None, &mut Features::Numbered(&mut vec![(4, 1.0), (0, 2.0)]), Some(1.0)).unwrap();
+    assert_eq!(rows.batch().example(0).features, SparseView::try_new(&[0, 4], &[2.0, 1.0]).unwrap());
+    for (pairs, message) in [
+        (vec![(5, 1.0)], "row 1: feature index 5; expected 0 to 4"),
+        (vec![(1, 1.0), (1, 1.0)], "row 1: feature index 1 after 1; indices must increase"),
+        (vec![(1, f64::NAN)], "row 1: found value NaN; expected a finite number of at most 1e150"),
+    ] {
+        let mut pairs = pairs;
+        let refused = rows.push(&mut model, None, &mut Features::Numbered(&mut pairs), Some(1.0));
+        assert_eq!(refused.unwrap_err().to_string(), message);
+    }
+    let named = rows.push(&mut model, None, &mut Features::Named(&[("a", Cell::Number(1.0))]), Some(1.0));
+    assert_eq!(
+        named.unwrap_err().to_string(),
+        "row 1: features are given by name; those of this model have numbers"
+    );
+}
