@@ -147,6 +147,11 @@ impl RelationPerceptron {
             Weights::Moved(moved) => moved.ask_for(task, x),
             Weights::ScaleFree(weights) => weights.ask_for(task, x),
         }
+        self.ask_alone(at, example)
+    }
+
+    /// Asks the one alone, if it is awake.
+    fn ask_alone(&mut self, at: usize, example: Example<'_>) -> bool {
         let awake = self.is_alone_awake();
         let companion = self.companion.as_mut().filter(|_| awake);
         companion.map(|companion| companion.ask_for(at, example)).is_some()
@@ -287,7 +292,8 @@ impl LearnOne for RelationPerceptron {
             if ahead < batch.len() {
                 asked[ahead % AHEAD] = self.ask_for(ahead, batch.example(ahead));
             }
-            outcomes.push(self.look_and_learn(example, None, asked[at % AHEAD].then_some(at)));
+            let asked = asked[at % AHEAD] || self.ask_alone(at, example);
+            outcomes.push(self.look_and_learn(example, None, asked.then_some(at)));
         }
     }
 
