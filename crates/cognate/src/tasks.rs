@@ -111,6 +111,12 @@ impl Tasks {
         known.checked_sub(1).map(TaskId)
     }
 
+    /// Asks for what is known of a number that will be looked up soon.
+    #[inline]
+    pub(crate) fn prefetch_number(&self, number: u32) {
+        self.by_number.begin(number);
+    }
+
     /// The task of a name, which may be new.
     ///
     /// # Errors

@@ -72,6 +72,9 @@ pub(super) fn draw(panels: &[Panel]) -> String {
             HEIGHT + 64.0,
             panel.x_title
         );
+        // The highest end is labelled above its line, the others below theirs.
+        let end = |points: &[(f64, f64)]| points.last().map_or(0.0, |point| point.1);
+        let highest = panel.lines.iter().map(|(_, points)| end(points)).fold(0.0, f64::max);
         for ((name, points), colour) in panel.lines.iter().zip(COLOURS) {
             let path: Vec<String> =
                 points.iter().map(|(size, seconds)| format!("{:.1},{:.1}", x(*size), y(*seconds))).collect();
@@ -85,7 +88,7 @@ pub(super) fn draw(panels: &[Panel]) -> String {
                     svg,
                     "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" style=\"fill:{colour}\">{name}</text>",
                     x(*size),
-                    y(*seconds) - 6.0
+                    y(*seconds) + if *seconds >= highest { -6.0 } else { 14.0 }
                 );
             }
         }

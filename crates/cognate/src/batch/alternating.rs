@@ -11,7 +11,7 @@
 use super::gap::lower_bound;
 use super::penalty::Penalty;
 use super::problem::{Point, Problem};
-use super::structure::{Side, Structure, Terms};
+use super::structure::{BesideMean, Side, Structure, Terms};
 use super::supervised::{Apart, Parabolas, together, together_exactly};
 use super::{FitStatus, Loss, Stopped};
 use crate::linalg::Dense;
@@ -73,6 +73,9 @@ impl Search<'_> {
         if matches!(self.penalty, Penalty::Rows) {
             let norm = |row: usize| (0..w.columns()).map(|j| w.at(row, j).powi(2)).sum::<f64>().sqrt();
             return terms.lambda * (0..w.rows()).map(norm).sum::<f64>() + terms.ridge * w.inner(w);
+        }
+        if let Penalty::Cluster(cluster) = self.penalty {
+            return BesideMean::of(w).map_or(f64::INFINITY, |beside| beside.penalty(cluster, terms));
         }
         let smaller = self.penalty.is_spectral() && w.rows() < w.columns();
         let side = if smaller { Side::Coordinates } else { Side::Tasks };

@@ -45,6 +45,8 @@ pub enum Method {
     Alternating,
     /// Proximal steps on W.
     Proximal,
+    /// Losses and penalty apart, made to agree; for squares and the hinge.
+    Splitting,
 }
 
 /// Why a search ended.
@@ -123,8 +125,11 @@ pub fn fit(config: &ConvexConfig, examples: &Examples, options: &FitOptions) -> 
     Fitter::new(config, examples, options.memory)?.fit(config, None, options, &|_, _| true)
 }
 
-/// Both sides at least this large: a proximal step is cheaper than one of alternating minimisation.
+/// Both sides at least this large: a proximal map is cheaper than a step of alternating minimisation.
 const LARGE: usize = 48;
+/// Taking losses and penalty apart needs the eigenvectors of every task's inputs: so many numbers and operations at most.
+const MOST_NUMBERS: usize = 1 << 26;
+const MOST_OPERATIONS: usize = 1 << 33;
 
 impl<'a> Fitter<'a> {
     /// Prepares examples: the decomposition of the Gram matrix is done here, once.
@@ -236,19 +241,29 @@ impl<'a> Fitter<'a> {
 /// the other way round: the barrier with which alternating steps begin would raise the objective.
 fn run(search: &mut Search<'_>, method: Option<Method>, iterations: usize) -> FitStatus {
     let large = search.problem.basis.size().min(search.problem.tasks.len()) >= LARGE;
-    let proximal_first = large && search.problem.shared.is_none() && search.penalty.is_spectral();
+    let (alone, apart) = (search.problem.shared.is_none(), matches!(search.penalty, Penalty::None));
     match method {
         _ if search.problem.loss == Loss::Hinge => search.split(iterations),
         _ if matches!(search.penalty, Penalty::Rows) => search.descend(iterations),
+        Some(Method::Splitting) if search.problem.loss == Loss::Squares => search.split(iterations),
         Some(Method::Alternating) => search.alternate(iterations),
         Some(Method::Proximal) => search.descend(iterations),
-        None if proximal_first => search.descend(iterations),
-        None => {
+        _ if alone && !apart && splits_cheaply(search.problem) => search.split(iterations),
+        _ if alone && large && search.penalty.is_spectral() => search.descend(iterations),
+        _ => {
             let status = search.alternate(iterations / 2);
             let left = iterations.saturating_sub(status.iterations);
             if status.stopped == Stopped::Converged { status } else { search.descend(left) }
         }
     }
+}
+
+fn splits_cheaply(problem: &Problem) -> bool {
+    let size = problem.basis.size();
+    let smaller = || problem.tasks.iter().map(|task| task.inputs.len().min(size));
+    problem.loss == Loss::Squares
+        && smaller().map(|side| size * side).sum::<usize>() <= MOST_NUMBERS
+        && smaller().map(|side| side.pow(3)).sum::<usize>() <= MOST_OPERATIONS
 }
 
 /// A; where none is learnt from W (`rows`), the inner products of the tasks' weights, scaled to the trace of I.

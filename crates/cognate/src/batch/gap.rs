@@ -14,7 +14,7 @@
 
 use super::penalty::Penalty;
 use super::problem::{Point, Problem};
-use super::structure::{Structure, Terms, eigenvalues_beside_mean};
+use super::structure::{BesideMean, Structure, Terms};
 use crate::linalg::Dense;
 
 /// A lower bound of the minimum from pulls, those of the point or others; minus infinity where there is none.
@@ -63,7 +63,11 @@ impl<'a> Conjugate<'a> {
                 new((0..gamma.rows()).map(square).collect(), Vec::new())
             }
             (Penalty::Cluster(cluster), _) => {
-                new(eigenvalues_beside_mean(&gamma.transposed_times(gamma))?, vec![1.0 / cluster.mean])
+                let beside = BesideMean::of(gamma)?;
+                let mean = beside.mean_square();
+                let mut squares = beside.squares;
+                squares.push(mean);
+                new(squares, vec![1.0 / cluster.mean])
             }
             _ => {
                 let smaller = gamma.rows() < tasks;

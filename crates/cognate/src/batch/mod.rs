@@ -9,8 +9,9 @@
 //! where f_t(x) = phi(x)'w_t + b_t. Examples become [`Examples`] (`data`: inputs, each once, and the outputs of tasks
 //! there); inputs become coordinates phi in which the solvers work, whatever the kernel (`basis`); together with a
 //! `loss` they are a `problem`. A `penalty` is what A may be and costs; `structure` finds the best A for given W.
-//! `supervised` finds the best W for given A, `alternating` does both in turn, `proximal` works on W alone, `splitting` is
-//! for the hinge; `gap` says how far from the minimum a W can be. `fit` puts them together, `select` chooses parameters by cross-validation.
+//! `supervised` finds the best W for given A, `alternating` does both in turn, `proximal` works on W alone, `splitting`
+//! takes losses (`squares`, `hinge`) and penalty apart; `gap` says how far from the minimum a W can be. `fit` puts them
+//! together, `select` chooses parameters by cross-validation.
 
 mod alternating;
 mod basis;
@@ -18,12 +19,14 @@ mod data;
 mod error;
 mod fit;
 mod gap;
+mod hinge;
 mod loss;
 mod penalty;
 mod problem;
 mod proximal;
 mod select;
 mod splitting;
+mod squares;
 mod structure;
 mod supervised;
 

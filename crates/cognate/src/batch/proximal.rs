@@ -8,9 +8,9 @@
 use super::alternating::Search;
 use super::penalty::{Cluster, Penalty};
 use super::problem::{Observed, Point};
-use super::structure::{Side, Structure, Terms};
+use super::structure::{BesideMean, Terms};
 use super::{FitStatus, Loss, Stopped};
-use crate::linalg::{Dense, dot};
+use crate::linalg::Dense;
 
 /// Iterations from one look at the gap to the next.
 const ITERATIONS_A_GAP: usize = 10;
@@ -104,15 +104,12 @@ impl Search<'_> {
             (_, Some(given)) => Some(shrunk_along(v, given.vectors.as_ref(), &given.a, step, terms)),
             (Penalty::None, _) => Some(shrunk_along(v, None, &vec![1.0; v.columns()], step, terms)),
             (Penalty::Cluster(cluster), _) => {
-                let structure = Structure::of(v, self.penalty, None, terms, Side::Tasks)?;
-                let vectors = structure.vectors?;
-                let rotated = v.times(&vectors);
-                let beside = v.columns() - 1;
-                let lengths: Vec<f64> =
-                    (0..beside).map(|j| dot(rotated.column(j), rotated.column(j)).sqrt()).collect();
-                let mut a = shrinking_cluster(cluster, &lengths, step, terms);
-                a.push(1.0 / cluster.mean);
-                Some(shrunk_along(v, Some(&vectors), &a, step, terms))
+                let beside = BesideMean::of(v)?;
+                let lengths: Vec<f64> = beside.squares.iter().map(|square| square.sqrt()).collect();
+                let shrunk = |a: f64| 1.0 / (1.0 + 2.0 * step / terms.energy(a));
+                let a = shrinking_cluster(cluster, &lengths, step, terms);
+                let factors: Vec<f64> = a.into_iter().map(shrunk).collect();
+                Some(beside.scaled(&factors, shrunk(1.0 / cluster.mean)))
             }
             _ => None,
         };
@@ -179,8 +176,13 @@ fn shrinking_cluster(cluster: &Cluster, lengths: &[f64], step: f64, terms: &Term
         lambda * ((sigma / (a + 2.0 * step * (lambda + ridge * a))).powi(2) + (delta / a).powi(2))
     };
     let all = |price: f64| -> Vec<f64> {
-        let best =
-            |sigma: &f64| lowest + bisected(highest - lowest, |over| price - gain(*sigma, lowest + over));
+        let best = |sigma: &f64| {
+            if delta == 0.0 {
+                let a = (sigma * (lambda / price).sqrt() - 2.0 * step * lambda) / (1.0 + 2.0 * step * ridge);
+                return if *sigma > 0.0 { a.clamp(lowest, highest) } else { lowest };
+            }
+            lowest + bisected(highest - lowest, |over| price - gain(*sigma, lowest + over))
+        };
         lengths.iter().map(best).collect()
     };
     let dearest = lengths.iter().map(|sigma| gain(*sigma, lowest)).fold(0.0, f64::max);

@@ -4,8 +4,8 @@
 //! a/(lambda + ridge a) are harmless where A is singular. A penalty that depends on singular values only may as well sit
 //! on the other side, D = W W' instead of W'W (Theorem 6.4): eigenvalues are the same, and tasks come apart.
 
-use super::penalty::Penalty;
-use crate::linalg::Dense;
+use super::penalty::{Cluster, Penalty};
+use crate::linalg::{Dense, dot};
 
 /// The numbers of the objective beside loss and penalty.
 #[derive(Debug, Clone, Copy)]
@@ -53,14 +53,74 @@ fn without_mean(gram: &Dense) -> Dense {
     Dense::from_fn(tasks, tasks, |i, j| gram.at(i, j) - means[i] - means[j] + all + lift)
 }
 
-/// Eigenvalues of a Gram matrix on the complement of the direction of equal tasks, then its square along that.
-pub(crate) fn eigenvalues_beside_mean(gram: &Dense) -> Option<Vec<f64>> {
-    let tasks = gram.rows();
-    let (mut values, _) = without_mean(gram).eigen()?;
-    values.iter_mut().for_each(|value| *value = value.max(0.0));
-    let all: f64 = (0..tasks).map(|j| gram.column(j).iter().sum::<f64>()).sum();
-    values[tasks - 1] = all / tasks as f64;
-    Some(values)
+/// W as it differs from the mean task, taken apart on its smaller side.
+pub(crate) struct BesideMean {
+    /// The mean of the tasks' columns.
+    pub(crate) mean: Vec<f64>,
+    differences: Dense,
+    /// Eigenvectors of the smaller Gram matrix of the differences.
+    vectors: Dense,
+    on_rows: bool,
+    /// Its eigenvalues in their order, then zeros: one fewer than there are tasks.
+    pub(crate) squares: Vec<f64>,
+}
+
+impl BesideMean {
+    /// None where the spectrum cannot be found.
+    pub(crate) fn of(w: &Dense) -> Option<Self> {
+        let tasks = w.columns();
+        let mut mean = vec![0.0; w.rows()];
+        for task in 0..tasks {
+            mean.iter_mut().zip(w.column(task)).for_each(|(mean, w)| *mean += w / tasks as f64);
+        }
+        let differences = Dense::from_fn(w.rows(), tasks, |row, task| w.at(row, task) - mean[row]);
+        let on_rows = w.rows() < tasks;
+        let gram = if on_rows {
+            differences.times_transposed(&differences)
+        } else {
+            differences.transposed_times(&differences)
+        };
+        let (values, vectors) = gram.eigen()?;
+        // On the tasks' side the smallest is that of equal tasks, along which there is no difference.
+        let beside = if on_rows { &values[..] } else { &values[1..] };
+        let mut squares: Vec<f64> = beside.iter().map(|value| value.max(0.0)).collect();
+        squares.resize(tasks - 1, 0.0);
+        Some(Self { mean, differences, vectors, on_rows, squares })
+    }
+
+    /// The square of W along the direction of equal tasks.
+    pub(crate) fn mean_square(&self) -> f64 {
+        self.differences.columns() as f64 * dot(&self.mean, &self.mean)
+    }
+
+    /// The W whose differences and mean are so many times as long.
+    pub(crate) fn scaled(&self, factors: &[f64], mean: f64) -> Dense {
+        let size = self.vectors.columns();
+        let mut all = vec![1.0; size];
+        let first = usize::from(!self.on_rows);
+        all[first..].copy_from_slice(&factors[..size - first]);
+        let mut scaled = self.vectors.clone();
+        scaled.scale_columns(&all);
+        let mut w = if self.on_rows {
+            scaled.times(&self.vectors.transposed_times(&self.differences))
+        } else {
+            self.differences.times(&scaled).times_transposed(&self.vectors)
+        };
+        for task in 0..w.columns() {
+            w.column_mut(task).iter_mut().zip(&self.mean).for_each(|(w, of_all)| *w += mean * of_all);
+        }
+        w
+    }
+
+    /// The penalty `cluster` of W under the best A.
+    pub(crate) fn penalty(&self, cluster: &Cluster, terms: &Terms) -> f64 {
+        let barrier = terms.delta * terms.delta;
+        let m: Vec<f64> = self.squares.iter().map(|square| square + barrier).collect();
+        let a = Penalty::Cluster(*cluster).step(&m, terms.lambda);
+        let along = terms.lambda * cluster.mean * (self.mean_square() + barrier);
+        let beside: f64 = m.iter().zip(&a).map(|(m, a)| terms.lambda * m / a).sum();
+        along + beside + terms.ridge * (self.squares.iter().sum::<f64>() + self.mean_square())
+    }
 }
 
 impl Structure {
@@ -94,7 +154,7 @@ impl Structure {
             let mut m: Vec<f64> = values[..tasks - 1].iter().map(|m| m.max(0.0) + barrier).collect();
             let mut a = penalty.step(&m, terms.lambda);
             let along = vectors.column(tasks - 1);
-            let mean: f64 = (0..tasks).map(|j| along[j] * crate::linalg::dot(gram.column(j), along)).sum();
+            let mean: f64 = (0..tasks).map(|j| along[j] * dot(gram.column(j), along)).sum();
             m.push(mean.max(0.0) + barrier);
             a.push(1.0 / cluster.mean);
             let value =
@@ -161,7 +221,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::batch::Cluster;
     use crate::batch::penalty::water_fill;
 
     fn vectors() -> Value {

@@ -132,7 +132,9 @@ const CHUNK: usize = 64;
 /// The place of a key that is not there; its value is zero for ever.
 pub(crate) const NOWHERE: u32 = 0;
 
+/// In one cache line itself: among many tables, each is met unprepared.
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 pub(crate) struct IndexMap<V> {
     /// The value of [`NOWHERE`] and the array's values, then from a new line on the buckets. Buckets are filled
     /// from their first lane on; a key that finds its bucket full goes to the next one.
@@ -192,6 +194,12 @@ impl<V: Cell> IndexMap<V> {
             std::hint::select_unpredictable(in_head, key.wrapping_add(1), Self::lane(self.bucket(key), 0));
         prefetch(&self.lines, place as usize / V::PER_LINE);
         place
+    }
+
+    /// Asks for the cache line where the search for a key begins.
+    #[inline]
+    pub(crate) fn prefetch(&self, key: u32) {
+        self.begin(key);
     }
 
     /// Turns the places where searches begin into those of the keys, for [`Self::at`] and [`Self::change_at`]; good

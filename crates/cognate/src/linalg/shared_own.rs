@@ -180,7 +180,9 @@ impl SharedOwn {
     ) {
         let locate = |weights: &Self, at: usize, located: &mut [Located; AHEAD]| {
             if at + AHEAD < batch.len() {
-                weights.prefetch_task(batch.example(at + AHEAD).task);
+                let Example { task, features, .. } = batch.example(at + AHEAD);
+                weights.prefetch_task(task);
+                features.indices().iter().for_each(|feature| weights.slots.prefetch(*feature));
             }
             if at < batch.len() {
                 let Example { task, features, .. } = batch.example(at);

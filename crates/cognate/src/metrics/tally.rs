@@ -7,8 +7,9 @@ use crate::error::StateError;
 use crate::example::{TaskId, is_mistake, predicted_label};
 use crate::linalg::prefetch::prefetch;
 
-/// Counts of one task, or of all.
+/// Counts of one task, or of all; in one cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(align(64))]
 pub struct Tally {
     /// Examples seen.
     pub examples: u64,

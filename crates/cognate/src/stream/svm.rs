@@ -215,6 +215,9 @@ impl LineParser for SvmParser {
         let (label, at) = self.label(buffer, at, end)?;
         let task_at = skip_blanks(buffer, at, end);
         let (named, at) = named_task(buffer, task_at, end)?;
+        if let Named::Number(number) = named {
+            tasks.prefetch_number(number);
+        }
         self.features(buffer, at, end, batch)?;
         let label = self.rule.accept(label).map_err(|problem| (start, problem))?;
         // Last, so that a bad line leaves no task behind.
