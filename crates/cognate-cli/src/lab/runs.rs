@@ -129,13 +129,17 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// The way with the fewest mistakes on a stream: as the papers tune, by online error. The first of equals; one whose
-/// numbers grow beyond all bounds is no candidate.
-pub(super) fn tuned(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<usize> {
-    let mistakes = lab.pool.all(what, ways, |way| match pass(lab, way, stream.clone()) {
+/// Mistakes of ways on a stream; as many as there can be where numbers grow beyond all bounds.
+pub(super) fn mistakes(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<Vec<u64>> {
+    lab.pool.all(what, ways, |way| match pass(lab, way, stream.clone()) {
         Ok(passed) => Ok(passed.total().mistakes),
         Err(error) if error.is::<run::RunError>() => Ok(u64::MAX),
         Err(error) => Err(error),
-    })?;
+    })
+}
+
+/// The way with the fewest mistakes on a stream: as the papers tune, by online error. The first of equals.
+pub(super) fn tuned(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<usize> {
+    let mistakes = mistakes(lab, what, ways, stream)?;
     Ok((0..ways.len()).min_by_key(|at| mistakes[*at]).unwrap_or(0))
 }
