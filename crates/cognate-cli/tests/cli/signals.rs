@@ -157,3 +157,36 @@ fn a_second_ctrl_c_ends_at_once() {
     drop(input);
     assert!(folder.names().iter().all(|name| name == "m.cog"), "no temporary file: {:?}", folder.names());
 }
+
+#[test]
+fn ctrl_c_compares_what_everyone_has_finished() {
+    let folder = Folder::with("a.svm", related(3, 30));
+    let mut running = Running::start(&folder, "compare a.svm --runs 100000 --report r.html");
+    std::thread::sleep(Duration::from_secs(3));
+    running.signal("INT");
+    let status = running.ended_within(Duration::from_secs(20)).expect("it stops soon");
+    let mut told = String::new();
+    running.0.stderr.take().expect("a pipe").read_to_string(&mut told).expect("text");
+    assert_eq!(status.code(), Some(130), "{told}");
+    assert!(told.contains("of 100000 runs are compared") && !told.contains("panicked"), "{told}");
+    assert!(folder.text("r.html").contains("</html>"), "the page is whole");
+}
+
+#[test]
+fn ctrl_c_leaves_the_experiments_that_were_finished() {
+    let folder = Folder::new();
+    let mut running = Running::start(&folder, "lab run all --quick --data nowhere --out out");
+    let mut rest = BufReader::new(running.0.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.starts_with("lr11-table2") || !line.contains("written to") {
+        line.clear();
+        assert!(rest.read_line(&mut line).expect("text") > 0, "ended before the first was done");
+    }
+    running.signal("INT");
+    let status = running.ended_within(Duration::from_secs(20)).expect("it stops soon");
+    let mut told = String::new();
+    rest.read_to_string(&mut told).expect("text");
+    assert_eq!(status.code(), Some(130), "{told}");
+    assert!(told.contains("interrupted in ") && !told.contains("panicked"), "{told}");
+    assert!(folder.text("out/lr11-table2.md").contains('|'), "what was finished stays");
+}
