@@ -1,4 +1,4 @@
-//! `cognate demo`: related tasks with one outlier, learnt three ways.
+//! `cognate demo`: related tasks with one outlier, learnt by a Perceptron in three ways, and by the default learner.
 
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
@@ -39,6 +39,13 @@ const STREAM: Related = Related {
 /// Coupling of the tour: strong enough to teach nine relatives, weak enough to leave the outlier alone.
 const B: f64 = 6.0;
 
+/// The way to look at first.
+const HIGHLIGHT: usize = 3;
+
+fn perceptron(interaction: &serde_json::Value) -> serde_json::Value {
+    json!({ "perceptron": { "interaction": interaction } })
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
     let made = Related { seed: args.seed, ..STREAM }.generate();
@@ -46,12 +53,13 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
         write_stream(path, &made).with_context(|| format!("--stream {}", path.display()))?;
     }
     let ways = [
-        ("independent", json!("independent")),
-        ("pooled", json!("pooled")),
-        ("coupled", json!({ "coupled": { "b": B } })),
+        ("independent", perceptron(&json!("independent"))),
+        ("pooled", perceptron(&json!("pooled"))),
+        ("coupled", perceptron(&json!({ "coupled": { "b": B } }))),
+        ("adaptive", json!("adaptive")),
     ];
     let mut learnt = Vec::new();
-    for (name, interaction) in ways {
+    for (name, learner) in ways {
         if !quiet {
             say(&format!(
                 "learning {} examples of {} tasks, {name}",
@@ -59,19 +67,19 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
                 STREAM.tasks
             ));
         }
-        learnt.push(learn_one_way(name, &interaction, &made)?);
+        learnt.push(learn_one_way(name, &learner, &made)?);
     }
     let text = comparison(&learnt);
     let runs = learnt.into_iter().map(|(_, run)| run).collect::<Vec<_>>();
     if let Some(path) = &args.picture {
-        let picture = stream_curves(&runs, Some(2)).0.draw(860.0, 340.0, Detail::Full).standalone();
+        let picture = stream_curves(&runs, Some(HIGHLIGHT)).0.draw(860.0, 340.0, Detail::Full).standalone();
         std::fs::write(path, picture).with_context(|| format!("--picture {}", path.display()))?;
     }
     let page = demo_page(&Demo {
         title: "Related tasks learn from each other".to_owned(),
         lead: format!(
             "{} tasks, {} examples, one stream. Tasks 1 to {} are relatives; task {} is not. The same Perceptron \
-             learns them three ways: each task alone, all as one, and coupled.",
+             learns them three ways: each task alone, all as one, and coupled; then `adaptive`, which finds out by itself.",
             STREAM.tasks,
             count(STREAM.examples as u64),
             STREAM.tasks - STREAM.outliers,
@@ -84,7 +92,7 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
             percent(made.flipped as f64 / made.stream.len() as f64, 1),
         )],
         runs,
-        highlight: 2,
+        highlight: HIGHLIGHT,
         outliers: (STREAM.tasks - STREAM.outliers..STREAM.tasks).collect(),
         truth: Some(truth(&made)),
         command: command_line(),
@@ -103,12 +111,12 @@ fn write_stream(path: &Path, made: &Synthetic) -> std::io::Result<()> {
 
 fn learn_one_way(
     name: &str,
-    interaction: &serde_json::Value,
+    learner: &serde_json::Value,
     made: &Synthetic,
 ) -> anyhow::Result<(Model, Run)> {
     let config: RunConfig = serde_json::from_value(json!({
         "tasks": STREAM.tasks,
-        "learner": { "perceptron": { "interaction": interaction } },
+        "learner": learner,
     }))?;
     let mut model = Model::new(&config)?;
     let mut curves = Watch(Curves::new());
@@ -155,7 +163,7 @@ fn comparison(learnt: &[(Model, Run)]) -> String {
             count(total.mistakes),
         ]
     });
-    table(&["interaction", "error", "relatives", "outlier", "mistakes"], rows).trim_fmt()
+    table(&["learner", "error", "relatives", "outlier", "mistakes"], rows).trim_fmt()
 }
 
 /// Counts of the related tasks, and of the outliers.

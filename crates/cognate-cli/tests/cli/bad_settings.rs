@@ -50,7 +50,7 @@ fn a_set_that_is_wrong_is_named_with_what_was_expected() {
         ("interaction.coupled=1", "invalid type: integer `1`, expected struct CoupledConfig"),
         ("interaction.graph.edges=ring", "unknown variant `ring`, expected `complete`"),
     ] {
-        let ran = folder.refused(&format!("learn a.svm --quiet --set {set}"), &[]);
+        let ran = folder.refused(&format!("learn --learner perceptron a.svm --quiet --set {set}"), &[]);
         assert_eq!(ran.stderr, format!("error: --set {set}: {message}\n"));
     }
 }
@@ -70,7 +70,7 @@ fn parameters_out_of_range_are_named_by_their_path() {
         ("--tasks a,a", "tasks: the name \"a\" is given twice"),
         ("--tasks a,,b", "tasks: the name \"\" is empty"),
     ] {
-        let ran = folder.refused(&format!("learn a.svm --quiet {flags}"), &[]);
+        let ran = folder.refused(&format!("learn --learner perceptron a.svm --quiet {flags}"), &[]);
         assert_eq!(ran.stderr, format!("error: {message}\n"), "{flags}");
     }
 }

@@ -8,7 +8,7 @@ use super::support::{Folder, number, redacted, related};
 /// A folder with a stream of three tasks and a model learnt from it.
 fn folder(flags: &str) -> Folder {
     let folder = Folder::with("a.svm", related(3, 400));
-    folder.output(&format!("learn a.svm --quiet --normalize l2 --model m.cog {flags}"));
+    folder.output(&format!("learn a.svm --learner perceptron --quiet --normalize l2 --model m.cog {flags}"));
     folder
 }
 
@@ -31,7 +31,7 @@ fn the_table() {
 fn the_table_as_json() {
     let folder = folder("--tasks 3 --set interaction.coupled.b=2");
     let found = certificates(&folder, "a.svm");
-    let summary = folder.summary("a.svm --normalize l2 --tasks 3 --set interaction.coupled.b=2");
+    let summary = folder.summary("--learner perceptron a.svm --normalize l2 --tasks 3 --set interaction.coupled.b=2");
     assert_eq!((&found["examples"], &found["mistakes"]), (&summary["examples"], &summary["mistakes"]));
     assert_eq!(found["comparator"], "hindsight");
     let names: Vec<&str> =
@@ -61,7 +61,7 @@ fn graphs_and_passes_and_shuffles() {
 fn simultaneous_rounds() {
     let text: Vec<_> = related(3, 399).lines().map(str::to_owned).collect();
     let folder = Folder::with("a.svm", text.join("\n"));
-    folder.output("learn a.svm --quiet --simultaneous --set interaction=pairwise --model m.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --simultaneous --set interaction=pairwise --model m.cog");
     let found = certificates(&folder, "a.svm");
     let rows = found["certificates"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["holds"] == true), "{found}");
@@ -100,7 +100,7 @@ fn a_models_own_weights_are_a_comparator() {
     assert!((number(quadratic, "/value") - 15.0).abs() < 1e-9, "{quadratic}");
     // A task whose name holds commas and quotes.
     folder.write("b.svm", "+1 task:a,\"b 1:1\n-1 task:a,\"b 1:-1\n");
-    folder.output("learn b.svm --quiet --model m.cog");
+    folder.output("learn --learner perceptron b.svm --quiet --model m.cog");
     folder.write("u.csv", folder.output("inspect m.cog --weights"));
     assert!(folder.text("u.csv").contains("\"a,\"\"b\",1,"), "{}", folder.text("u.csv"));
     assert_eq!(certificates(&folder, "b.svm --comparator u.csv")["certificates"][0]["loss"], 0.0);

@@ -28,7 +28,7 @@ fn sharing_helps_the_relatives_and_leaves_the_outlier_alone() {
     let folder = Folder::new();
     let ran = folder.run("demo");
     ran.assert_done();
-    assert_eq!(ran.stderr.lines().count(), 3, "one line a way: {}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 4, "one line a way: {}", ran.stderr);
     insta::assert_snapshot!("demo", ran.stdout);
     let [independent, pooled, coupled] =
         ["independent", "pooled", "coupled"].map(|name| row(&ran.stdout, name));
@@ -36,6 +36,8 @@ fn sharing_helps_the_relatives_and_leaves_the_outlier_alone() {
     assert!(coupled[relatives] < independent[relatives], "relatives: {coupled:?} {independent:?}");
     assert!(coupled[outlier] < pooled[outlier], "outlier: {coupled:?} {pooled:?}");
     assert!(coupled[all] < independent[all] && coupled[all] < pooled[all], "{coupled:?}");
+    let adaptive = row(&ran.stdout, "adaptive");
+    assert!((0..3).all(|column| adaptive[column] < coupled[column]), "{adaptive:?} {coupled:?}");
     assert!(ran.stdout.contains("Open report.html in a browser"), "{}", ran.stdout);
     assert_eq!(folder.names(), ["report.html"]);
     assert_self_contained(&folder.text("report.html"));
@@ -57,7 +59,7 @@ fn the_page_shows_the_numbers_of_the_table() {
     let folder = Folder::new();
     let text = folder.output("demo --quiet --out tour.html --picture tour.svg");
     let page = folder.text("tour.html");
-    for name in ["independent", "pooled", "coupled"] {
+    for name in ["independent", "pooled", "coupled", "adaptive"] {
         let error = format!("{:.2}", row(&text, name)[0]);
         assert!(page.contains(&error), "{name}: {error} is not on the page");
     }
@@ -70,7 +72,7 @@ fn the_page_shows_the_numbers_of_the_table() {
 fn the_stream_of_the_tour_can_be_learnt_by_hand() {
     let folder = Folder::new();
     let text = folder.output("demo --quiet --stream tour.svm");
-    let summary = folder.summary("tour.svm --tasks 10 --set interaction.coupled.b=6");
+    let summary = folder.summary("tour.svm --tasks 10 --learner perceptron --set interaction.coupled.b=6");
     let mistakes = summary["mistakes"].as_u64().unwrap();
     let printed = text.lines().find(|line| line.starts_with("coupled")).unwrap().replace(',', "");
     assert!(printed.trim_end().ends_with(&format!(" {mistakes}")), "{mistakes} mistakes by hand\n{text}");

@@ -8,7 +8,7 @@ use super::support::{Folder, number, redacted, related};
 /// A folder with a model of three tasks.
 fn folder() -> Folder {
     let folder = Folder::with("a.svm", related(3, 300));
-    folder.output("learn a.svm --quiet --normalize l2 --bias --set interaction.coupled.b=2 --model m.cog");
+    folder.output("learn a.svm --learner perceptron --quiet --normalize l2 --bias --set interaction.coupled.b=2 --model m.cog");
     folder
 }
 
@@ -21,7 +21,7 @@ fn the_overview() {
 fn the_overview_as_json_agrees_with_the_run() {
     let folder = folder();
     let inside: Value = serde_json::from_str(&folder.output("inspect m.cog --json")).unwrap();
-    let summary = folder.summary("a.svm --normalize l2 --bias --set interaction.coupled.b=2");
+    let summary = folder.summary("--learner perceptron a.svm --normalize l2 --bias --set interaction.coupled.b=2");
     for field in ["examples", "mistakes", "error", "f1", "updates", "queries", "config"] {
         assert_eq!(inside[field], summary[field], "{field}");
     }
@@ -34,7 +34,7 @@ fn the_overview_as_json_agrees_with_the_run() {
 #[test]
 fn a_strength_that_is_found_is_told() {
     let folder = Folder::with("a.svm", related(3, 300));
-    folder.output("learn a.svm --quiet --set interaction.coupled.b=auto --model m.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --set interaction.coupled.b=auto --model m.cog");
     let inside: Value = serde_json::from_str(&folder.output("inspect m.cog --json")).unwrap();
     assert_eq!(inside["config"]["learner"]["perceptron"]["interaction"]["coupled"]["b"], "auto");
     let strengths = inside["strengths"].as_array().unwrap();
@@ -46,7 +46,7 @@ fn a_strength_that_is_found_is_told() {
     let line = overview.lines().find(|line| line.starts_with("strengths")).unwrap();
     assert!(line.contains(" leads (b = 0 ") && line.contains(", b = 1.73 "), "{line}");
     // A given one needs no telling.
-    folder.output("learn a.svm --quiet --model given.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --model given.cog");
     let inside: Value = serde_json::from_str(&folder.output("inspect given.cog --json")).unwrap();
     assert_eq!(inside["strengths"], Value::Null);
 }
@@ -54,7 +54,7 @@ fn a_strength_that_is_found_is_told() {
 #[test]
 fn the_weights_predict_what_the_model_predicts() {
     let folder = Folder::with("a.svm", related(3, 300));
-    folder.output("learn a.svm --quiet --model m.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --model m.cog");
     let weights = folder.output("inspect m.cog --weights");
     assert_eq!(weights.lines().next(), Some("task,feature,value"));
     folder.write("probe.svm", "? qid:2 1:0.5 4:-2\n");
@@ -71,7 +71,7 @@ fn the_weights_predict_what_the_model_predicts() {
 #[test]
 fn explain_lists_the_strongest_features_first() {
     let folder = Folder::with("a.svm", "+1 qid:2 1:3 2:-5 7:0\n-1 qid:1 2:1\n-1 qid:3 2:1\n");
-    folder.output("learn a.svm --quiet --bias=4 --set interaction=independent --model m.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --bias=4 --set interaction=independent --model m.cog");
     let text = folder.output("inspect m.cog --explain 2");
     assert!(text.starts_with("task 2: 1 examples, error 100.00"), "{text}");
     assert!(text.contains("; the strongest 3 of 3 features\n"), "{text}");

@@ -6,7 +6,7 @@ use super::support::{Folder, number, related};
 
 /// R of the model that a run gives.
 fn relation(folder: &Folder, flags: &str) -> Value {
-    folder.output(&format!("learn a.svm --quiet --model m.cog {flags}"));
+    folder.output(&format!("learn a.svm --learner perceptron --quiet --model m.cog {flags}"));
     serde_json::from_str(&folder.output("relations m.cog --json")).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn a_graph_from_an_edge_list() {
 fn a_model_does_not_need_its_files_again() {
     let folder = folder();
     folder.write("edges.txt", "x y\ny z\n");
-    folder.output("learn a.svm --quiet --set interaction.graph.file=edges.txt --model m.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --set interaction.graph.file=edges.txt --model m.cog");
     std::fs::remove_file(folder.path("edges.txt")).unwrap();
     folder.output("learn a.svm --quiet --resume m.cog");
     assert!(folder.output("inspect m.cog").contains("\"edges\""));
@@ -93,15 +93,15 @@ fn bad_edge_lists_are_refused_in_their_place() {
         ("x y\ny x\n", "the edge \"y\" - \"x\" is given twice"),
     ] {
         folder.write("edges.txt", content);
-        folder.refused("learn a.svm --quiet --set interaction.graph.file=edges.txt", &[message]);
+        folder.refused("learn --learner perceptron a.svm --quiet --set interaction.graph.file=edges.txt", &[message]);
     }
     folder.write("edges.txt", b"x y\nx \xff\n");
     folder.refused(
-        "learn a.svm --quiet --set interaction.graph.file=edges.txt",
+        "learn --learner perceptron a.svm --quiet --set interaction.graph.file=edges.txt",
         &["edges.txt:2:3: invalid UTF-8"],
     );
     folder.refused(
-        "learn a.svm --quiet --set interaction.graph.file=gone.txt",
+        "learn --learner perceptron a.svm --quiet --set interaction.graph.file=gone.txt",
         &["error: gone.txt: No such file"],
     );
 }
@@ -147,16 +147,16 @@ fn a_matrix_that_is_no_interaction_is_refused_with_the_reason() {
         ),
     ] {
         folder.write("m.csv", content);
-        folder.refused("learn a.svm --quiet --tasks x,y,z --set interaction.matrix.file=m.csv", &[message]);
+        folder.refused("learn --learner perceptron a.svm --quiet --tasks x,y,z --set interaction.matrix.file=m.csv", &[message]);
     }
     folder.write("m.json", "[[1, 0], [0, 1]");
-    folder.refused("learn a.svm --quiet --set interaction.matrix.file=m.json", &["error: m.json:1:15: EOF"]);
+    folder.refused("learn --learner perceptron a.svm --quiet --set interaction.matrix.file=m.json", &["error: m.json:1:15: EOF"]);
     folder.refused(
-        "learn a.svm --quiet --set interaction.matrix.file=gone.csv",
+        "learn --learner perceptron a.svm --quiet --set interaction.matrix.file=gone.csv",
         &["error: gone.csv: No such file"],
     );
-    folder.refused("learn a.svm --quiet --set interaction=matrix", &["matrix: `rows` or `file` is missing"]);
-    folder.refused("learn a.svm --quiet --set interaction=graph", &["graph: `edges` or `file` is missing"]);
+    folder.refused("learn --learner perceptron a.svm --quiet --set interaction=matrix", &["matrix: `rows` or `file` is missing"]);
+    folder.refused("learn --learner perceptron a.svm --quiet --set interaction=graph", &["graph: `edges` or `file` is missing"]);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_task_that_is_not_in_the_matrix_is_refused_in_its_place() {
     let folder = folder();
     folder.write("m.csv", "x,y\n1,0\n0,1\n");
     folder.refused(
-        "learn a.svm --quiet --set interaction.matrix.file=m.csv",
+        "learn --learner perceptron a.svm --quiet --set interaction.matrix.file=m.csv",
         &["error: a.svm:3:4: task \"z\" is not one of the 2 declared tasks (x, y)"],
     );
 }

@@ -13,7 +13,7 @@ fn trace(folder: &Folder, name: &str) -> Vec<Value> {
 #[test]
 fn the_progressive_table_and_the_summary() {
     let folder = Folder::with("a.svm", related(3, 100));
-    let ran = folder.run("learn a.svm");
+    let ran = folder.run("learn --learner perceptron a.svm");
     ran.assert_done();
     assert_snapshot!("learn_stderr", redacted(&ran.stderr));
     assert_snapshot!("learn_stdout", redacted(&ran.stdout));
@@ -42,7 +42,7 @@ fn the_summary_for_people_lists_twenty_tasks() {
 #[test]
 fn the_json_summary_has_every_field_and_they_agree() {
     let folder = Folder::with("a.svm", related(4, 1000));
-    let summary = folder.summary("a.svm --trace t.jsonl --set interaction.coupled.b=4");
+    let summary = folder.summary("--learner perceptron a.svm --trace t.jsonl --set interaction.coupled.b=4");
     for field in ["seconds", "examples_per_second", "peak_memory_bytes"] {
         assert!(number(&summary, &format!("/{field}")) > 0.0, "{field}");
     }
@@ -107,7 +107,7 @@ fn the_trace_has_a_line_an_example_of_the_documented_form() {
 #[test]
 fn margins_of_the_trace_round_trip() {
     let folder = Folder::with("a.svm", related(3, 500));
-    folder.output("learn a.svm --quiet --trace t.jsonl --model m.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --trace t.jsonl --model m.cog");
     let lines = trace(&folder, "t.jsonl");
     assert_eq!(lines.len(), 500);
     assert!(lines.iter().enumerate().all(|(at, line)| line["t"] == at + 1));
@@ -123,7 +123,7 @@ fn margins_of_the_trace_round_trip() {
     let (before, last) = stream.trim_end().rsplit_once('\n').unwrap();
     folder.write("before.svm", before);
     folder.write("last.svm", last);
-    folder.output("learn before.svm --quiet --model before.cog");
+    folder.output("learn --learner perceptron before.svm --quiet --model before.cog");
     let predicted = folder.output("predict last.svm --model before.cog");
     let margin: f64 = predicted.trim_end().rsplit(',').next().unwrap().parse().unwrap();
     assert_eq!(lines[499]["margin"].as_f64().unwrap().to_bits(), margin.to_bits());
@@ -158,7 +158,7 @@ fn a_config_file_says_what_flags_say_and_flags_win() {
                   [learner.perceptron]\ninteraction = { coupled = { b = 4.0 } }\n";
     folder.write("run.toml", config);
     folder.output("learn a.svm --quiet --config run.toml --model file.cog");
-    let flags = "--tasks 4 --features 8 --normalize l2 --order shuffle --set interaction.coupled.b=4";
+    let flags = "--learner perceptron --tasks 4 --features 8 --normalize l2 --order shuffle --set interaction.coupled.b=4";
     folder.output(&format!("learn a.svm --quiet {flags} --seed 3 --model flags.cog"));
     assert_eq!(folder.read("file.cog"), folder.read("flags.cog"));
     folder.output("learn a.svm --quiet --config run.toml --seed 4 --model mixed.cog");

@@ -117,7 +117,7 @@ fn an_unknown_task_is_refused_where_tasks_were_declared() {
 #[test]
 fn names_with_commas_and_quotes_are_quoted() {
     let folder = Folder::with("a.svm", "+1 task:a,\"b\" 1:2\n");
-    folder.output("learn a.svm --quiet --set interaction=independent --model m.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --set interaction=independent --model m.cog");
     let csv = folder.output("predict a.svm --model m.cog");
     assert_eq!(csv, "task,label,margin\n\"a,\"\"b\"\"\",1,4.0\n");
     assert!(folder.output("inspect m.cog --weights").ends_with("\n\"a,\"\"b\"\"\",1,2.0\n"));
@@ -127,7 +127,7 @@ fn names_with_commas_and_quotes_are_quoted() {
 fn the_scaling_of_the_model_is_applied() {
     let folder = Folder::with("a.svm", "+1 1:3 2:4\n");
     folder
-        .output("learn a.svm --quiet --normalize l2 --bias=0.5 --set interaction=independent --model m.cog");
+        .output("learn --learner perceptron a.svm --quiet --normalize l2 --bias=0.5 --set interaction=independent --model m.cog");
     let csv = folder.output("predict a.svm --model m.cog");
     let margin: f64 = csv.trim_end().rsplit(',').next().unwrap().parse().unwrap();
     assert!((margin - 1.25).abs() < 1e-15, "{csv}");

@@ -33,7 +33,7 @@ fn answered(asked: &str, known: &str) -> String {
 #[test]
 fn the_tables_have_a_column_of_labels() {
     let folder = Folder::with("a.svm", related(3, 100));
-    let ran = folder.run("learn a.svm --query margin --set query.margin.b=0.5");
+    let ran = folder.run("learn --learner perceptron a.svm --query margin --set query.margin.b=0.5");
     ran.assert_done();
     assert_snapshot!("query_stderr", redacted(&ran.stderr));
     assert_snapshot!("query_stdout", redacted(&ran.stdout));
@@ -350,11 +350,11 @@ fn rounds_need_all_their_labels() {
 fn bounds_need_every_label() {
     let folder = Folder::with("u.svm", "+1 qid:1 1:1\n? qid:1 1:1\n");
     folder.write("a.svm", related(3, 60));
-    folder.output("learn u.svm --quiet --model u.cog");
+    folder.output("learn --learner perceptron u.svm --quiet --model u.cog");
     let expected = "expected -1 or +1, or 0 or 1";
     folder.refused("bound u.svm --model u.cog", &["error: u.svm:2:1: found label \"?\"", expected]);
     folder.write("u.svm", "+1 qid:1 1:1\nqid:1 1:1\n");
     folder.refused("bound u.svm --model u.cog", &["error: u.svm:2:1: found \"qid:1\"; expected a label"]);
-    folder.output("learn a.svm --quiet --query margin --model a.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --query margin --model a.cog");
     folder.refused("bound a.svm --model a.cog", &["error: a.cog: not every label was asked for"]);
 }

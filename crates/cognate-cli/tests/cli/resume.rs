@@ -23,8 +23,8 @@ fn a_resumed_run_equals_the_unbroken_one_byte_for_byte() {
         "--set interaction=independent --features 6",
         "--tasks 1,2,3,4,5 --set interaction.graph.edges=complete",
     ] {
-        folder.output(&format!("learn all.svm --quiet {flags} --model all.cog --trace all.jsonl"));
-        folder.output(&format!("learn a.svm --quiet {flags} --model a.cog --trace a.jsonl"));
+        folder.output(&format!("learn --learner perceptron all.svm --quiet {flags} --model all.cog --trace all.jsonl"));
+        folder.output(&format!("learn --learner perceptron a.svm --quiet {flags} --model a.cog --trace a.jsonl"));
         folder.output("learn b.svm --quiet --resume a.cog --model b.cog --trace b.jsonl");
         assert_eq!(folder.read("all.cog"), folder.read("b.cog"), "{flags}");
         let trace = [folder.read("a.jsonl"), folder.read("b.jsonl")].concat();
@@ -60,7 +60,7 @@ fn a_model_may_be_resumed_in_place_again_and_again() {
 fn the_same_flags_again_are_accepted() {
     let folder = parts();
     let flags = "--normalize l2 --bias=0.5 --set interaction.coupled.b=3";
-    folder.output(&format!("learn a.svm --quiet {flags} --model a.cog"));
+    folder.output(&format!("learn --learner perceptron a.svm --quiet {flags} --model a.cog"));
     folder.output("learn b.svm --quiet --resume a.cog --model left-out.cog");
     folder.output(&format!(
         "learn b.svm --quiet --resume a.cog {flags} --learner perceptron --model repeated.cog"

@@ -28,7 +28,7 @@ fn weights(folder: &Folder, model: &str) -> Vec<(String, String, f64)> {
 /// Learns one example and gives the single task's weights.
 fn one_update(line: &str, flags: &str) -> Vec<(String, f64)> {
     let folder = Folder::with("one.svm", line);
-    folder.output(&format!("learn one.svm --quiet --set interaction=independent {flags} --model m.cog"));
+    folder.output(&format!("learn one.svm --learner perceptron --quiet --set interaction=independent {flags} --model m.cog"));
     weights(&folder, "m.cog").into_iter().map(|(_, feature, value)| (feature, value)).collect()
 }
 
@@ -49,27 +49,27 @@ fn an_adversary_serves_one_example_of_every_round() {
         .map(|(round, task)| format!("{} task:{task} {}:1 9:0.5\n", ["+1", "-1"][round % 2], round % 7 + 1))
         .collect();
     folder.write("r.svm", &rounds);
-    let summary = folder.summary("r.svm --order adversarial --trace t.jsonl --model m.cog");
+    let summary = folder.summary("--learner perceptron r.svm --order adversarial --trace t.jsonl --model m.cog");
     assert_eq!((number(&summary, "/examples"), tasks(&folder).len()), (60.0, 60));
     let margins = |model: &str| folder.output(&format!("inspect {model} --weights"));
     folder.refused(
         "bound r.svm --model m.cog --order adversarial",
         &["error: --order adversarial: bounds are"],
     );
-    folder.summary("r.svm --order adversarial --passes 2 --model twice.cog");
+    folder.summary("--learner perceptron r.svm --order adversarial --passes 2 --model twice.cog");
     assert_ne!(margins("m.cog"), margins("twice.cog"));
     let config = folder.summary("r.svm --order adversarial --resume m.cog --model on.cog");
     assert_eq!(number(&config, "/examples"), 120.0);
     assert_eq!(margins("on.cog"), margins("twice.cog"));
     folder.refused(
-        "learn a.svm --quiet --order adversarial",
+        "learn --learner perceptron a.svm --quiet --order adversarial",
         &[
             "error: a.svm:4: round 2 has task 1 twice and lacks 2; a stream in adversarial order has one example of every task a round",
             "hint: drop --order adversarial",
         ],
     );
     folder.refused(
-        "learn r.svm --quiet --order adversarial --simultaneous",
+        "learn --learner perceptron r.svm --quiet --order adversarial --simultaneous",
         &["error: stream.order: `adversarial` serves one example of a round, `simultaneous` all; choose one of them"],
     );
 }
@@ -112,10 +112,10 @@ fn passes_read_the_stream_again() {
 fn simultaneous_rounds_take_all_margins_first() {
     // Pooled, the second example of a round would be predicted right if the first had been learnt before.
     let folder = Folder::with("a.svm", "+1 qid:1 1:1\n+1 qid:2 1:1\n+1 qid:2 1:1\n+1 qid:1 1:1\n");
-    folder.output("learn a.svm --quiet --set interaction=pooled --trace t.jsonl");
+    folder.output("learn --learner perceptron a.svm --quiet --set interaction=pooled --trace t.jsonl");
     assert_eq!(field(&folder, "margin"), [0.0, 1.0, 1.0, 1.0]);
     assert_eq!(field(&folder, "t"), [1, 2, 3, 4]);
-    folder.output("learn a.svm --quiet --set interaction=pooled --trace t.jsonl --simultaneous");
+    folder.output("learn --learner perceptron a.svm --quiet --set interaction=pooled --trace t.jsonl --simultaneous");
     assert_eq!(field(&folder, "margin"), [0.0, 0.0, 2.0, 2.0]);
     assert_eq!(field(&folder, "t"), [1, 1, 2, 2], "a round is one step of the stream");
     assert_eq!(tasks(&folder), ["1", "2", "2", "1"], "in the order of the stream");
@@ -165,14 +165,14 @@ fn clip_keeps_one_huge_example_from_ruining_the_relatives() {
     let text = "-1 qid:1 1:1e6\n".to_owned() + &related(2, 400);
     let folder = Folder::with("a.svm", &text);
     let [plain, clipped] =
-        ["", "--clip 2"].map(|flags| number(&folder.summary(&format!("a.svm {flags}")), "/error"));
+        ["", "--clip 2"].map(|flags| number(&folder.summary(&format!("--learner perceptron a.svm {flags}")), "/error"));
     assert!(clipped < 0.3 && plain > 0.7, "{plain} without, {clipped} with");
 }
 
 #[test]
 fn tasks_declared_by_count_are_named_as_they_are_met() {
     let folder = Folder::with("a.svm", "+1 task:x 1:1\n-1 task:y 1:1\n");
-    folder.output("learn a.svm --quiet --tasks 4 --model m.cog");
+    folder.output("learn --learner perceptron a.svm --quiet --tasks 4 --model m.cog");
     let text = folder.output("inspect m.cog");
     assert!(text.contains("tasks     2 (x, y)\n") && text.contains("declared  4 tasks\n"), "{text}");
     // K counts from the start: MP10 eq. 5 with b = 1 gives R = (I + J/4)/2.

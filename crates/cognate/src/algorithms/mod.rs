@@ -353,7 +353,7 @@ choice!(LearnerConfig, "a learner");
 
 impl Default for LearnerConfig {
     fn default() -> Self {
-        Self::Perceptron(PerceptronConfig::default())
+        Self::Adaptive(AdaptiveConfig::default())
     }
 }
 
