@@ -240,3 +240,15 @@ fn the_strength_of_sharing_is_found() {
         assert!(found as f64 <= 1.05 * best as f64, "{found} mistakes, {best} by the better of none and all");
     }
 }
+
+/// Every fourth task is the opposite of the others: it changes sides, and teaches them as if it were not.
+#[test]
+fn opposed_tasks_teach_each_other() {
+    let mut opposed = samples(7, 40, FEATURES, 8000);
+    opposed.iter_mut().filter(|sample| sample.task % 4 == 1).for_each(|sample| sample.label = -sample.label);
+    let fixed = [json!("independent"), json!("pooled"), json!({"coupled": {"b": 40}})]
+        .map(|interaction| mistakes(&adaptive(&json!({"interaction": interaction})), &opposed));
+    let found = mistakes(&adaptive(&json!({})), &opposed);
+    let best = fixed.into_iter().min().unwrap();
+    assert!((found as f64) < 0.95 * best as f64, "{found} mistakes, without sides {fixed:?}");
+}

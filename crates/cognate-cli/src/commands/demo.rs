@@ -109,11 +109,7 @@ fn write_stream(path: &Path, made: &Synthetic) -> std::io::Result<()> {
     out.flush()
 }
 
-fn learn_one_way(
-    name: &str,
-    learner: &serde_json::Value,
-    made: &Synthetic,
-) -> anyhow::Result<(Model, Run)> {
+fn learn_one_way(name: &str, learner: &serde_json::Value, made: &Synthetic) -> anyhow::Result<(Model, Run)> {
     let config: RunConfig = serde_json::from_value(json!({
         "tasks": STREAM.tasks,
         "learner": learner,

@@ -128,7 +128,8 @@ fn an_index_beyond_the_largest_is_refused() {
 fn the_largest_index_alone_takes_no_memory() {
     let folder = Folder::with("one.svm", "+1 qid:1 4294967294:1\n-1 qid:2 4294967294:1\n");
     for interaction in ["=coupled", "=pairwise", "=independent", "=pooled", ".graph.edges=complete"] {
-        let summary = folder.summary(&format!("--learner perceptron one.svm --tasks 2 --set interaction{interaction}"));
+        let summary =
+            folder.summary(&format!("--learner perceptron one.svm --tasks 2 --set interaction{interaction}"));
         assert_eq!(summary["examples"], 2, "{interaction}");
         assert!(number(&summary, "/peak_memory_bytes") < 1e8, "{interaction}: {summary}");
     }
@@ -154,7 +155,8 @@ fn a_value_too_small_for_a_number_is_zero() {
 fn values_as_programs_write_them_are_read_exactly() {
     let line = "+1 qid:1 1:0.1 2:1e-3 3:+5 4:.5 5:5. 6:1E2 7:123456789.12345679 8:-0.30000000000000004\n";
     let folder = Folder::with("values.svm", line);
-    folder.output("learn --learner perceptron values.svm --quiet --model m.cog --set interaction=independent");
+    folder
+        .output("learn --learner perceptron values.svm --quiet --model m.cog --set interaction=independent");
     let weights = folder.output("inspect m.cog --weights");
     let values: Vec<f64> =
         weights.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();

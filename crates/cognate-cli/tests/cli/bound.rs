@@ -31,7 +31,8 @@ fn the_table() {
 fn the_table_as_json() {
     let folder = folder("--tasks 3 --set interaction.coupled.b=2");
     let found = certificates(&folder, "a.svm");
-    let summary = folder.summary("--learner perceptron a.svm --normalize l2 --tasks 3 --set interaction.coupled.b=2");
+    let summary =
+        folder.summary("--learner perceptron a.svm --normalize l2 --tasks 3 --set interaction.coupled.b=2");
     assert_eq!((&found["examples"], &found["mistakes"]), (&summary["examples"], &summary["mistakes"]));
     assert_eq!(found["comparator"], "hindsight");
     let names: Vec<&str> =
@@ -61,7 +62,9 @@ fn graphs_and_passes_and_shuffles() {
 fn simultaneous_rounds() {
     let text: Vec<_> = related(3, 399).lines().map(str::to_owned).collect();
     let folder = Folder::with("a.svm", text.join("\n"));
-    folder.output("learn --learner perceptron a.svm --quiet --simultaneous --set interaction=pairwise --model m.cog");
+    folder.output(
+        "learn --learner perceptron a.svm --quiet --simultaneous --set interaction=pairwise --model m.cog",
+    );
     let found = certificates(&folder, "a.svm");
     let rows = found["certificates"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["holds"] == true), "{found}");

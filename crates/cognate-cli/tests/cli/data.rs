@@ -21,7 +21,8 @@ fn data() -> Option<PathBuf> {
 fn error(data: &Path, set: &str, seed: u32) -> f64 {
     let file = data.join(set.trim_end_matches("_onehot")).join(format!("{set}.svm.gz"));
     let flags = "--order shuffle --normalize l2 --set interaction=pairwise";
-    let summary = Folder::new().summary(&format!("{} --learner perceptron {flags} --seed {seed}", file.display()));
+    let summary =
+        Folder::new().summary(&format!("{} --learner perceptron {flags} --seed {seed}", file.display()));
     100.0 * number(&summary, "/error")
 }
 

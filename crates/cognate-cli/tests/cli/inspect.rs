@@ -21,7 +21,8 @@ fn the_overview() {
 fn the_overview_as_json_agrees_with_the_run() {
     let folder = folder();
     let inside: Value = serde_json::from_str(&folder.output("inspect m.cog --json")).unwrap();
-    let summary = folder.summary("--learner perceptron a.svm --normalize l2 --bias --set interaction.coupled.b=2");
+    let summary =
+        folder.summary("--learner perceptron a.svm --normalize l2 --bias --set interaction.coupled.b=2");
     for field in ["examples", "mistakes", "error", "f1", "updates", "queries", "config"] {
         assert_eq!(inside[field], summary[field], "{field}");
     }
@@ -71,7 +72,9 @@ fn the_weights_predict_what_the_model_predicts() {
 #[test]
 fn explain_lists_the_strongest_features_first() {
     let folder = Folder::with("a.svm", "+1 qid:2 1:3 2:-5 7:0\n-1 qid:1 2:1\n-1 qid:3 2:1\n");
-    folder.output("learn --learner perceptron a.svm --quiet --bias=4 --set interaction=independent --model m.cog");
+    folder.output(
+        "learn --learner perceptron a.svm --quiet --bias=4 --set interaction=independent --model m.cog",
+    );
     let text = folder.output("inspect m.cog --explain 2");
     assert!(text.starts_with("task 2: 1 examples, error 100.00"), "{text}");
     assert!(text.contains("; the strongest 3 of 3 features\n"), "{text}");

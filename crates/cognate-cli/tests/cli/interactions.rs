@@ -63,7 +63,9 @@ fn a_graph_from_an_edge_list() {
 fn a_model_does_not_need_its_files_again() {
     let folder = folder();
     folder.write("edges.txt", "x y\ny z\n");
-    folder.output("learn --learner perceptron a.svm --quiet --set interaction.graph.file=edges.txt --model m.cog");
+    folder.output(
+        "learn --learner perceptron a.svm --quiet --set interaction.graph.file=edges.txt --model m.cog",
+    );
     std::fs::remove_file(folder.path("edges.txt")).unwrap();
     folder.output("learn a.svm --quiet --resume m.cog");
     assert!(folder.output("inspect m.cog").contains("\"edges\""));
@@ -93,7 +95,10 @@ fn bad_edge_lists_are_refused_in_their_place() {
         ("x y\ny x\n", "the edge \"y\" - \"x\" is given twice"),
     ] {
         folder.write("edges.txt", content);
-        folder.refused("learn --learner perceptron a.svm --quiet --set interaction.graph.file=edges.txt", &[message]);
+        folder.refused(
+            "learn --learner perceptron a.svm --quiet --set interaction.graph.file=edges.txt",
+            &[message],
+        );
     }
     folder.write("edges.txt", b"x y\nx \xff\n");
     folder.refused(
@@ -147,16 +152,28 @@ fn a_matrix_that_is_no_interaction_is_refused_with_the_reason() {
         ),
     ] {
         folder.write("m.csv", content);
-        folder.refused("learn --learner perceptron a.svm --quiet --tasks x,y,z --set interaction.matrix.file=m.csv", &[message]);
+        folder.refused(
+            "learn --learner perceptron a.svm --quiet --tasks x,y,z --set interaction.matrix.file=m.csv",
+            &[message],
+        );
     }
     folder.write("m.json", "[[1, 0], [0, 1]");
-    folder.refused("learn --learner perceptron a.svm --quiet --set interaction.matrix.file=m.json", &["error: m.json:1:15: EOF"]);
+    folder.refused(
+        "learn --learner perceptron a.svm --quiet --set interaction.matrix.file=m.json",
+        &["error: m.json:1:15: EOF"],
+    );
     folder.refused(
         "learn --learner perceptron a.svm --quiet --set interaction.matrix.file=gone.csv",
         &["error: gone.csv: No such file"],
     );
-    folder.refused("learn --learner perceptron a.svm --quiet --set interaction=matrix", &["matrix: `rows` or `file` is missing"]);
-    folder.refused("learn --learner perceptron a.svm --quiet --set interaction=graph", &["graph: `edges` or `file` is missing"]);
+    folder.refused(
+        "learn --learner perceptron a.svm --quiet --set interaction=matrix",
+        &["matrix: `rows` or `file` is missing"],
+    );
+    folder.refused(
+        "learn --learner perceptron a.svm --quiet --set interaction=graph",
+        &["graph: `edges` or `file` is missing"],
+    );
 }
 
 #[test]

@@ -32,7 +32,8 @@ fn camps(tasks: usize) -> Folder {
     }
     let folder = Folder::with("a.svm", stream);
     folder.write("a.csv", matrix);
-    folder.output("learn a.svm --learner perceptron --quiet --set interaction.matrix.file=a.csv --model m.cog");
+    folder
+        .output("learn a.svm --learner perceptron --quiet --set interaction.matrix.file=a.csv --model m.cog");
     folder
 }
 
@@ -161,7 +162,9 @@ fn a_bad_threshold_is_refused() {
 fn few_tasks_and_tasks_without_relation_are_drawn() {
     for (tasks, set) in [(1, "coupled"), (2, "pooled"), (5, "independent"), (40, "coupled")] {
         let folder = Folder::with("a.svm", related(tasks, 80));
-        folder.output(&format!("learn a.svm --learner perceptron --quiet --set interaction={set} --model m.cog"));
+        folder.output(&format!(
+            "learn a.svm --learner perceptron --quiet --set interaction={set} --model m.cog"
+        ));
         folder.output("relations m.cog --quiet --svg h.svg --graph g.svg --correlation");
         for file in ["h.svg", "g.svg"] {
             let svg = folder.text(file);
@@ -176,7 +179,9 @@ fn few_tasks_and_tasks_without_relation_are_drawn() {
 #[test]
 fn a_report_orders_its_relation() {
     let folder = camps(20);
-    folder.output("learn --learner perceptron a.svm --quiet --set interaction.matrix.file=a.csv --report r.html");
+    folder.output(
+        "learn --learner perceptron a.svm --quiet --set interaction.matrix.file=a.csv --report r.html",
+    );
     assert!(folder.text("r.html").contains("Order and tree: hierarchical clustering"));
 }
 

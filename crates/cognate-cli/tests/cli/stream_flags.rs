@@ -28,7 +28,9 @@ fn weights(folder: &Folder, model: &str) -> Vec<(String, String, f64)> {
 /// Learns one example and gives the single task's weights.
 fn one_update(line: &str, flags: &str) -> Vec<(String, f64)> {
     let folder = Folder::with("one.svm", line);
-    folder.output(&format!("learn one.svm --learner perceptron --quiet --set interaction=independent {flags} --model m.cog"));
+    folder.output(&format!(
+        "learn one.svm --learner perceptron --quiet --set interaction=independent {flags} --model m.cog"
+    ));
     weights(&folder, "m.cog").into_iter().map(|(_, feature, value)| (feature, value)).collect()
 }
 
@@ -49,7 +51,8 @@ fn an_adversary_serves_one_example_of_every_round() {
         .map(|(round, task)| format!("{} task:{task} {}:1 9:0.5\n", ["+1", "-1"][round % 2], round % 7 + 1))
         .collect();
     folder.write("r.svm", &rounds);
-    let summary = folder.summary("--learner perceptron r.svm --order adversarial --trace t.jsonl --model m.cog");
+    let summary =
+        folder.summary("--learner perceptron r.svm --order adversarial --trace t.jsonl --model m.cog");
     assert_eq!((number(&summary, "/examples"), tasks(&folder).len()), (60.0, 60));
     let margins = |model: &str| folder.output(&format!("inspect {model} --weights"));
     folder.refused(
@@ -115,7 +118,9 @@ fn simultaneous_rounds_take_all_margins_first() {
     folder.output("learn --learner perceptron a.svm --quiet --set interaction=pooled --trace t.jsonl");
     assert_eq!(field(&folder, "margin"), [0.0, 1.0, 1.0, 1.0]);
     assert_eq!(field(&folder, "t"), [1, 2, 3, 4]);
-    folder.output("learn --learner perceptron a.svm --quiet --set interaction=pooled --trace t.jsonl --simultaneous");
+    folder.output(
+        "learn --learner perceptron a.svm --quiet --set interaction=pooled --trace t.jsonl --simultaneous",
+    );
     assert_eq!(field(&folder, "margin"), [0.0, 0.0, 2.0, 2.0]);
     assert_eq!(field(&folder, "t"), [1, 1, 2, 2], "a round is one step of the stream");
     assert_eq!(tasks(&folder), ["1", "2", "2", "1"], "in the order of the stream");
@@ -164,8 +169,8 @@ fn normalize_clip_and_bias_do_what_they_say() {
 fn clip_keeps_one_huge_example_from_ruining_the_relatives() {
     let text = "-1 qid:1 1:1e6\n".to_owned() + &related(2, 400);
     let folder = Folder::with("a.svm", &text);
-    let [plain, clipped] =
-        ["", "--clip 2"].map(|flags| number(&folder.summary(&format!("--learner perceptron a.svm {flags}")), "/error"));
+    let [plain, clipped] = ["", "--clip 2"]
+        .map(|flags| number(&folder.summary(&format!("--learner perceptron a.svm {flags}")), "/error"));
     assert!(clipped < 0.3 && plain > 0.7, "{plain} without, {clipped} with");
 }
 

@@ -3,14 +3,16 @@
 //! Paper: none of its own. MP10 section 4 shows that what learns like a Perceptron becomes a multitask learner through
 //! the interaction; the steps are a diagonal second-order method as AROW (Crammer, Kulesza and Dredze 2009) and online
 //! Bayesian logistic regression are, implicit as in Kulis and Bartlett 2010, normalised as in Ross, Mineiro and Langford
-//! 2013. Ours: the mixture that finds the strength of sharing (`adaptive/mixer.rs`), one precision for all members, and
-//! that what is well learnt is left out.
+//! 2013. Ours: the mixture that finds the strength of sharing (`adaptive/mixer.rs`), the trust and the side of every task, which
+//! are a learnt relation of rank one (`adaptive/trust.rs`), one precision for all members, and that what is well learnt is left
+//! out.
 //! Protocol: one task a round.
 //!
 //! State: see `adaptive/together.rs` (`coupled`, `pairwise`) and `adaptive/alone.rs` (`independent`, `pooled`).
 //!
 //! Predict: a'z, z the margins of the members' parts: a vector a task, one for all, and one of both. For a given b the
-//! last member alone, for `independent` and `pooled` one vector.
+//! last member alone, for `independent` and `pooled` one vector. The shared parts of a task that is opposed to the others change
+//! sign.
 //! Update: w_k += v_k x_k y t, v_k = 1 / (m s_k^2 / p + sum h x_k^2), t implicit (`adaptive/rule.rs`). R enters as the prior:
 //! of the variance p of a margin, R's share on the diagonal belongs to the task and the rest to all. a by a full
 //! second-order step.
@@ -31,6 +33,7 @@ mod alone;
 mod mixer;
 mod rule;
 mod together;
+mod trust;
 
 use alone::{Alone, AloneState};
 use schemars::JsonSchema;
@@ -230,7 +233,11 @@ impl Inspect for Adaptive {
     }
 
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
-        self.scales(self.tasks).relation(to, from)
+        let relation = self.scales(self.tasks).relation(to, from);
+        match &self.machine {
+            Machine::Together(together) if to != from => together.sides(to, from) * relation,
+            _ => relation,
+        }
     }
 
     fn influence(&self, task: TaskId) -> f64 {

@@ -5,11 +5,13 @@
 //! timid are put right, parts that say the same are not counted twice, parts that mislead get negative weights.
 //!
 //! How much a task's own part is worth depends on how much the task has seen, so there is an `a` for tasks with 0, 1,
-//! 2-3, 4-7, … examples. One that is met first starts from the one before, a quarter as sure.
+//! 2-3, 4-7, … examples. One that is met first starts from the one before, a quarter as sure. What sets a task apart from
+//! others that have seen as much is in `trust`.
 
 use serde::{Deserialize, Serialize};
 
 use super::rule::{curvature, implicit_logistic};
+use super::trust::{NUMBERS, Trust};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
@@ -46,6 +48,7 @@ pub(super) struct Mixer {
     levels: Vec<Option<Newton>>,
     /// Examples of each task.
     examples: Vec<u64>,
+    trusts: Vec<Trust>,
     /// What is left of the precision after an example, where things are forgotten.
     keep: f64,
 }
@@ -116,7 +119,7 @@ impl Newton {
 impl Mixer {
     pub(super) fn new(half_life: Option<f64>) -> Self {
         let keep = half_life.map_or(1.0, |half_life| (-1.0 / half_life).exp2());
-        Self { levels: vec![Some(Newton::new())], examples: Vec::new(), keep }
+        Self { levels: vec![Some(Newton::new())], examples: Vec::new(), trusts: Vec::new(), keep }
     }
 
     /// The level of a task.
@@ -135,8 +138,16 @@ impl Mixer {
 
     /// a, for a task.
     #[inline]
-    pub(super) fn weights(&self, task: TaskId) -> &Each {
-        &self.met(self.level(task)).weights
+    pub(super) fn weights(&self, task: TaskId) -> Each {
+        let [a, b, c, d] = self.met(self.level(task)).weights;
+        let [own, shared] = self.trusts.get(task.index()).map_or([1.0; 2], Trust::factors);
+        [a * own, b * own, c * shared, d * shared]
+    }
+
+    /// 1, or -1 for a task that has the shared weights with the other sign.
+    #[inline]
+    pub(super) fn side(&self, task: TaskId) -> f64 {
+        self.trusts.get(task.index()).map_or(1.0, Trust::side)
     }
 
     /// a, for tasks that have seen most.
@@ -144,11 +155,12 @@ impl Mixer {
         &self.met(self.levels.len()).weights
     }
 
-    /// Learns from the margins of an example's parts.
+    /// Learns from the margins of an example's parts, on the task's side.
     pub(super) fn learn(&mut self, task: TaskId, label: f64, parts: &Each) {
         let level = self.level(task);
         if self.examples.len() <= task.index() {
             self.examples.resize(task.index() + 1, 0);
+            self.trusts.resize(task.index() + 1, Trust::default());
         }
         self.examples[task.index()] += 1;
         if self.levels.get(level).is_none_or(Option::is_none) {
@@ -157,19 +169,27 @@ impl Mixer {
             self.levels.resize(self.levels.len().max(level + 1), None);
             self.levels[level] = Some(from);
         }
-        if let Some(newton) = &mut self.levels[level] {
+        if let (Some(newton), Some(trust)) = (&mut self.levels[level], self.trusts.get_mut(task.index())) {
             if self.keep < 1.0 {
                 newton.fade(self.keep);
+                trust.fade(self.keep);
             }
+            let a = newton.weights;
+            let [own, shared] = [a[0] * parts[0] + a[1] * parts[1], a[2] * parts[2] + a[3] * parts[3]];
+            trust.learn(label, [own, shared], parts[2]);
             newton.learn(label, parts);
         }
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.levels.capacity() * size_of::<Option<Newton>>() + self.examples.capacity() * size_of::<u64>()
+        self.levels.capacity() * size_of::<Option<Newton>>()
+            + self.examples.capacity() * size_of::<u64>()
+            + self.trusts.capacity() * size_of::<Trust>()
     }
 
     pub(super) fn state(&self) -> MixerState {
+        // Trailing tasks that nothing sets apart need no entry.
+        let apart = self.trusts.iter().rposition(|trust| *trust != Trust::default()).map_or(0, |at| at + 1);
         let met = self.levels.iter().enumerate().filter_map(|(at, level)| level.as_ref().map(|l| (at, l)));
         let (mut levels, mut weights, mut precisions) = (Vec::new(), Vec::new(), Vec::new());
         for (at, newton) in met {
@@ -182,11 +202,12 @@ impl Mixer {
             weights: Block(weights),
             precisions: Block(precisions),
             examples: Block(self.examples.clone()),
+            trusts: Block(self.trusts[..apart].iter().flat_map(Trust::numbers).collect()),
         }
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: MixerState) -> Result<(), StateError> {
-        let MixerState { levels, weights, precisions, examples } = state;
+        let MixerState { levels, weights, precisions, examples, trusts } = state;
         let (weights, precisions) = (weights.0.as_chunks().0, precisions.0.as_chunks::<PARTS>().0);
         let met = levels.0.len();
         let increasing = levels.0.windows(2).all(|pair| pair[0] < pair[1]);
@@ -208,9 +229,20 @@ impl Mixer {
             self.levels.resize(*level as usize, None);
             self.levels.push(Some(newton));
         }
+        let (trusts, rest) = trusts.0.as_chunks::<NUMBERS>();
+        let trusts: Option<Vec<Trust>> = trusts.iter().map(Trust::from_numbers).collect();
+        self.trusts = trusts
+            .filter(|trusts| rest.is_empty() && trusts.len() <= examples.0.len())
+            .ok_or_else(|| StateError::new("what sets the tasks apart is not sound"))?;
+        // Models of before had none.
+        self.trusts.resize(examples.0.len(), Trust::default());
         self.examples = examples.0;
         Ok(())
     }
+}
+
+fn is_empty(block: &Block<f64>) -> bool {
+    block.0.is_empty()
 }
 
 /// Saved form of [`Mixer`].
@@ -224,6 +256,9 @@ pub(crate) struct MixerState {
     precisions: Block<f64>,
     /// Examples of each task.
     examples: Block<u64>,
+    /// What sets each task apart.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    trusts: Block<f64>,
 }
 
 #[cfg(test)]
@@ -264,7 +299,7 @@ mod tests {
         assert!(weights[1].abs() < 0.5 && weights[3].abs() < 0.5, "{weights:?}");
         assert_eq!(
             mixer.weights(TaskId(0)),
-            &mixer.levels[0].unwrap().weights,
+            mixer.levels[0].unwrap().weights,
             "another task has seen nothing"
         );
     }

@@ -4,8 +4,8 @@
 //! (`alone`), one for all (`pooled`), and one of both whose sum predicts (`coupled`). They share what is known about
 //! features: s of each, and a precision a feature for all tasks and one a task. With a given b there is only the third.
 //!
-//! Predict: a'z of the four parts (own of `alone`, own of `coupled`, `pooled`, shared of `coupled`), a from `mixer`. With
-//! a given b: the sum of the parts of `coupled`.
+//! Predict: a'z of the four parts (own of `alone`, own of `coupled`, `pooled`, shared of `coupled`), a from `mixer`; a task that
+//! is opposed to the others has the shared ones with the other sign (`trust`). With a given b: the sum of the parts of `coupled`.
 //! Update: every member takes the implicit step of `rule` by its own margin; precisions grow by the curvature at the
 //! margin that was predicted, so that one number serves all members.
 
@@ -93,13 +93,20 @@ impl Mind {
             let own = self.own_intercepts.get(task.index()).copied().unwrap_or_default();
             add_parts(&mut parts, &self.shared_intercept, &own, 1.0);
         }
-        parts
+        let side = self.side(task);
+        [parts[0], parts[1], side * parts[2], side * parts[3]]
+    }
+
+    /// The sign of the shared weights for a task.
+    #[inline]
+    fn side(&self, task: TaskId) -> f64 {
+        if self.given.is_some() { 1.0 } else { self.mixer.side(task) }
     }
 
     /// What the parts count for in the margin of a task.
     #[inline]
     fn mixture(&self, task: TaskId) -> Each {
-        if self.given.is_some() { [0.0, 1.0, 0.0, 1.0] } else { *self.mixer.weights(task) }
+        if self.given.is_some() { [0.0, 1.0, 0.0, 1.0] } else { self.mixer.weights(task) }
     }
 
     /// 1 over the prior variance of each part's margin; a part without one does not move.
@@ -126,6 +133,8 @@ impl Mind {
     ) {
         let Example { task, features, label } = example;
         let Settings { loss, forget, intercept, .. } = self.settings;
+        // The parts were found on this side; the task may change it now.
+        let side = self.side(task);
         if self.given.is_none() {
             self.mixer.learn(task, label, &parts);
         }
@@ -173,7 +182,7 @@ impl Mind {
             [0.0, coupled, 0.0, coupled]
         } else {
             let [alone, pooled] = [0, 2].map(|at| label * loss.step(label * parts[at], variances[at]));
-            [alone, coupled, pooled, coupled]
+            [alone, coupled, side * pooled, side * coupled]
         };
         let precision = loss.curvature(margin) / seen;
         let mut rates = self.rates.iter();
@@ -263,9 +272,15 @@ impl Together {
         Scales { own: own / sum, shared: shared / sum }
     }
 
+    /// 1 for tasks on the same side, -1 for tasks on different ones.
+    pub(super) fn sides(&self, one: TaskId, other: TaskId) -> f64 {
+        self.mind.side(one) * self.mind.side(other)
+    }
+
     /// Weights of the margin, which is linear; the intercept is that of the feature that streams call bias.
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
-        let mixture = self.mind.mixture(task);
+        let ([a, b, c, d], side) = (self.mind.mixture(task), self.mind.side(task));
+        let mixture = [a, b, side * c, side * d];
         let weight = |shared: &[f64], own: &OwnRow| {
             let mut parts = [0.0; PARTS];
             add_parts(&mut parts, shared, own, 1.0);
