@@ -10,6 +10,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use cognate::algorithms::{About, Protocol};
 use cognate::stream::{Batch, Input, Memory, Order, Reader, ReaderOptions, Stream as _};
 use cognate::{LearnerConfig, REGISTRY, Tasks};
 use serde_json::{Value, json};
@@ -128,7 +129,8 @@ fn row(
     let least = |errors: &[f64]| errors.iter().copied().fold(f64::INFINITY, f64::min);
     let adaptive = our_error("adaptive", stream)?;
     let mut other = (f64::INFINITY, "");
-    for about in REGISTRY.iter().filter(|about| about.id != "adaptive") {
+    let online = |about: &&About| about.id != "adaptive" && about.protocol != Protocol::Batch;
+    for about in REGISTRY.iter().filter(online) {
         let dear = KEEPS_EXAMPLES.contains(&about.id)
             || SIMULTANEOUS.contains(&about.id)
             || about.most_tasks.is_some_and(|most| tasks > most)

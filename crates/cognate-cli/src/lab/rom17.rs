@@ -28,7 +28,7 @@ pub(super) static ALL: [Experiment; 3] = [
         deviates: "the paper says neither inputs nor length: x ~ N(0, I), 4,500 rounds and 1 % of flipped labels reproduce its \
                    independent learners. ROM's grids are searched along lines, from three beginnings.",
         needs: &[],
-        minutes: (1.5, 10.0),
+        minutes: (0.5, 2.0),
         run: table1,
     },
     Experiment {
@@ -37,7 +37,7 @@ pub(super) static ALL: [Experiment; 3] = [
         claim: "All multitask learners beat individual and global ones, and ROM-PGD and ROM-RDA beat all others.",
         deviates: STAND_INS,
         needs: &[&MHC, &TDT2, &MOVIELENS],
-        minutes: (3.0, 30.0),
+        minutes: (1.0, 5.0),
         run: table2,
     },
     Experiment {
@@ -47,7 +47,7 @@ pub(super) static ALL: [Experiment; 3] = [
         deviates: "the paper does not name its four tasks: the two with the fewest and the two with the most examples. \
                    Stand-ins as in table II.",
         needs: &[&MHC],
-        minutes: (1.5, 10.0),
+        minutes: (0.2, 0.5),
         run: figure1,
     },
 ];
