@@ -114,7 +114,7 @@ impl Tasks {
     /// Asks for what is known of a number that will be looked up soon.
     #[inline]
     pub(crate) fn prefetch_number(&self, number: u32) {
-        self.by_number.begin(number);
+        self.by_number.prefetch(number);
     }
 
     /// The task of a name, which may be new.

@@ -85,7 +85,7 @@ pub(super) fn measure(folders: &Folders, peers: &Peers, only: &str) -> Result<(S
         let vw = folders.bench.join("accuracy.vw");
         write_vw(&stream, &vw)?;
         let name = format!("{} {}", preset.letter, preset.name);
-        // Groups that oppose each other are for learned relations; the row is shown, not promised.
+        // What is promised is promised where tasks are related one way; the other row is shown.
         let counted = if preset.groups == 1 { Some(&mut tally) } else { None };
         row(folders, peers, &name, &stream, &vw, counted, &mut text)?;
     }
@@ -95,8 +95,8 @@ pub(super) fn measure(folders: &Folders, peers: &Peers, only: &str) -> Result<(S
     say(
         &mut text,
         &format!(
-            "\nOf {} sets and streams, `adaptive` errs at most as often as VW with both on {}, is at worst {:+.1} % from the \
-             best form of VW, and within {:.0} % of the best of our learners on {}. {}",
+            "\nOf {} sets and streams, D not counted, `adaptive` errs at most as often as VW with both on {}, is at worst {:+.1} % from the \
+             best form of VW with the logistic loss, and within {:.0} % of the best of our learners on {}. {}",
             tally.sets,
             tally.at_most_both,
             100.0 * tally.worst,

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
         title: "Related tasks learn from each other".to_owned(),
         lead: format!(
             "{} tasks, {} examples, one stream. Tasks 1 to {} are relatives; task {} is not. The same Perceptron \
-             learns them three ways: each task alone, all as one, and coupled; then `adaptive`, which finds out by itself.",
+             learns them three ways: each task alone, all as one, and coupled; then adaptive, which finds out by itself.",
             STREAM.tasks,
             count(STREAM.examples as u64),
             STREAM.tasks - STREAM.outliers,

@@ -233,6 +233,7 @@ impl Inspect for Adaptive {
     }
 
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
+        // Sides are shown, trusts are not: those are of what a task makes of the others, not of what it teaches them.
         let relation = self.scales(self.tasks).relation(to, from);
         match &self.machine {
             Machine::Together(together) if to != from => together.sides(to, from) * relation,

@@ -11,8 +11,9 @@
 //! [`crate::batch`]; W'W = C'KC.
 //!
 //! Cost: predict O(s), or O(n s) with a kernel. Fit: one eigendecomposition of the n x n Gram matrix (d x d when linear
-//! and d < n), and where inputs are shared and complete O(r K^2 + K^3) an iteration, r the rank of the Gram matrix.
-//! Memory: n^2 or d^2, K^2, and the weights.
+//! and d < n), and where inputs are shared and complete O(r K^2 + K^3) an iteration, r the rank of the Gram matrix; where they
+//! are not and losses are squares, one of each task's inputs, and O(K d m + d^2 K) an iteration, m a task's inputs or d.
+//! Memory: n^2 or d^2, K^2, the weights, and K d m where tasks have inputs of their own.
 //!
 //! Certificate: the gap to the minimum, by duality (`batch/gap.rs`).
 //!

@@ -129,6 +129,8 @@ pub fn fit(config: &ConvexConfig, examples: &Examples, options: &FitOptions) -> 
 const LARGE: usize = 48;
 /// Taking losses and penalty apart needs the eigenvectors of every task's inputs: so many numbers and operations at most.
 const MOST_NUMBERS: usize = 1 << 26;
+/// How many times as much memory that takes at its height.
+const COPIES: u64 = 3;
 const MOST_OPERATIONS: usize = 1 << 33;
 
 impl<'a> Fitter<'a> {
@@ -187,7 +189,7 @@ impl<'a> Fitter<'a> {
             delta: 0.0,
             watch,
         };
-        let status = run(&mut search, options.method, config.max_iterations as usize);
+        let status = run(&mut search, options.method, config.max_iterations as usize, options.memory);
         let relation = relation(&search.point.w, &penalty, search.given.as_ref(), &terms);
         let (kept, intercepts) = problem.basis.kept(&search.point.w, &search.point.b);
         let Search { point, objectives, .. } = search;
@@ -239,7 +241,7 @@ impl<'a> Fitter<'a> {
 
 /// By the method that suits the sizes; where alternating steps do not come to an end, proximal ones go on from there. Not
 /// the other way round: the barrier with which alternating steps begin would raise the objective.
-fn run(search: &mut Search<'_>, method: Option<Method>, iterations: usize) -> FitStatus {
+fn run(search: &mut Search<'_>, method: Option<Method>, iterations: usize, memory: u64) -> FitStatus {
     let large = search.problem.basis.size().min(search.problem.tasks.len()) >= LARGE;
     let (alone, apart) = (search.problem.shared.is_none(), matches!(search.penalty, Penalty::None));
     match method {
@@ -248,7 +250,7 @@ fn run(search: &mut Search<'_>, method: Option<Method>, iterations: usize) -> Fi
         Some(Method::Splitting) if search.problem.loss == Loss::Squares => search.split(iterations),
         Some(Method::Alternating) => search.alternate(iterations),
         Some(Method::Proximal) => search.descend(iterations),
-        _ if alone && !apart && splits_cheaply(search.problem) => search.split(iterations),
+        _ if alone && !apart && splits_cheaply(search.problem, memory) => search.split(iterations),
         _ if alone && large && search.penalty.is_spectral() => search.descend(iterations),
         _ => {
             let status = search.alternate(iterations / 2);
@@ -258,12 +260,16 @@ fn run(search: &mut Search<'_>, method: Option<Method>, iterations: usize) -> Fi
     }
 }
 
-fn splits_cheaply(problem: &Problem) -> bool {
+fn splits_cheaply(problem: &Problem, memory: u64) -> bool {
     let size = problem.basis.size();
-    let smaller = || problem.tasks.iter().map(|task| task.inputs.len().min(size));
+    let sides = || problem.tasks.iter().map(|task| (task.inputs.len(), task.inputs.len().min(size)));
+    let numbers: usize = sides().map(|(_, smaller)| size * smaller).sum();
+    let operations: usize =
+        sides().map(|(inputs, smaller)| smaller * smaller * (inputs.max(size) + smaller)).sum();
     problem.loss == Loss::Squares
-        && smaller().map(|side| size * side).sum::<usize>() <= MOST_NUMBERS
-        && smaller().map(|side| side.pow(3)).sum::<usize>() <= MOST_OPERATIONS
+        && numbers <= MOST_NUMBERS
+        && COPIES * 8 * numbers as u64 <= memory
+        && operations <= MOST_OPERATIONS
 }
 
 /// A; where none is learnt from W (`rows`), the inner products of the tasks' weights, scaled to the trace of I.

@@ -23,6 +23,9 @@ pub(super) const OVER: f64 = 1.6;
 const UNEVEN: f64 = 2.0;
 const LARGEST_CHANGE: f64 = 10.0;
 
+/// Looks without a lower objective or a higher bound after which nothing more is expected.
+const PATIENCE: u32 = 30;
+
 /// The losses' side of the agreement.
 pub(super) trait Losses {
     /// The W best for the losses and near to these weights, where being near counts `rho`.
@@ -89,7 +92,7 @@ impl Search<'_> {
         };
         losses.best_intercepts(&mut self.point);
         let mut best = problem.value(&mut self.point) + self.omega(&self.point.w, &terms);
-        let mut next_change = ROUNDS_A_LOOK;
+        let (mut next_change, mut still) = (ROUNDS_A_LOOK, 0);
         for round in 1..=iterations {
             let Some(uneven) = self.round(&mut parts, losses, rho, kappa) else {
                 return self.status(Stopped::Stalled);
@@ -98,13 +101,20 @@ impl Search<'_> {
                 let mut point = Point { w: parts.z.clone(), b: vec![0.0; problem.tasks.len()] };
                 losses.best_intercepts(&mut point);
                 let value = problem.value(&mut point) + self.omega(&point.w, &terms);
+                let (objective_before, bound_before) = (best, self.bound);
                 if value < best {
                     (self.point, best) = (point, value);
                 }
                 self.raise_bound(losses.pulls(rho));
+                let moved = best < objective_before || self.bound > bound_before;
+                still = if moved { 0 } else { still + 1 };
                 if self.is_close(best, best - self.bound) {
                     self.objectives.push(best);
                     return self.status(Stopped::Converged);
+                }
+                if still >= PATIENCE {
+                    self.objectives.push(best);
+                    return self.status(Stopped::Stalled);
                 }
                 // Ever more rarely: rounds end surely only while it stays.
                 if round >= next_change && !(1.0 / UNEVEN..=UNEVEN).contains(&uneven) {

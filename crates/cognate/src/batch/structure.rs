@@ -56,7 +56,7 @@ fn without_mean(gram: &Dense) -> Dense {
 /// W as it differs from the mean task, taken apart on its smaller side.
 pub(crate) struct BesideMean {
     /// The mean of the tasks' columns.
-    pub(crate) mean: Vec<f64>,
+    mean: Vec<f64>,
     differences: Dense,
     /// Eigenvectors of the smaller Gram matrix of the differences.
     vectors: Dense,

@@ -3,9 +3,10 @@
 //! Trust multiplies what the mixture makes of the two parts, by 1 + more; `more` is learnt by a second-order step a task, from
 //! 0, so that an outlier leaves what the others share, and nobody else does.
 //!
-//! A task whose labels are as often the opposite of what the pooled member says as chance does not explain changes sides: it
-//! learns and uses the shared weights with the other sign. Tasks that are opposed teach each other so, where they would undo
-//! what the others learn. Signs and trusts make a relation of rank one, which is learnt.
+//! A task whose labels are, by two deviations, rather the opposite of what the pooled member says changes sides: it learns and
+//! uses the shared weights with the other sign. Tasks that are opposed teach each other so, where they would undo what the
+//! others learn. One that is not related at all may change sides now and then, by chance; its trust says that it does not matter.
+//! Sides and trusts make a relation of rank one, which is learnt.
 
 use super::rule::{curvature, implicit_logistic};
 
@@ -62,6 +63,9 @@ impl Trust {
 
     /// Learns from what the mixture makes of the two parts, and from the pooled member, all on the task's side.
     pub(super) fn learn(&mut self, label: f64, parts: [f64; 2], pooled: f64) {
+        if !(parts[0].is_finite() && parts[1].is_finite() && pooled.is_finite()) {
+            return;
+        }
         let longest = parts[0].abs().max(parts[1].abs());
         let shorten = if longest > LONGEST { LONGEST / longest } else { 1.0 };
         let z = parts.map(|part| part * shorten);
@@ -89,8 +93,8 @@ impl Trust {
         if *lean < 0.0 && *lean * *lean * *precision > CHANGES_SIDES {
             *lean = -*lean;
             self.side = -self.side;
-            // What was learnt about the shared part was about the other side.
-            self.more[1] = 0.0;
+            // The same margin as before, seen from the other side.
+            self.more[1] = -2.0 - self.more[1];
             self.precision[1] = -self.precision[1];
         }
     }
@@ -105,6 +109,7 @@ impl Trust {
         let [own, shared, a, b, c, side, lean, sure] = *numbers;
         let sound = numbers.iter().all(|number| number.is_finite())
             && a > 0.0
+            && (a * c - b * b).is_finite()
             && a * c > b * b
             && sure > 0.0
             && side.abs() == 1.0;
