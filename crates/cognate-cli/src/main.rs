@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Command::Predict(predict) => commands::predict::run(&predict),
         Command::Inspect(inspect) => commands::inspect::run(&inspect),
         Command::Relations(relations) => commands::relations::run(&relations, quiet),
-        Command::Bound(bound) => commands::bound::run(&bound),
+        Command::Bound(bound) => commands::bound::run(&bound, quiet),
         Command::Algorithms(algorithms) => commands::algorithms::run(&algorithms),
         Command::Lab(lab) => commands::lab::run(&lab, quiet),
         Command::Demo(demo) => commands::demo::run(&demo, quiet),

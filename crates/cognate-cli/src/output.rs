@@ -3,9 +3,18 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use cognate::{RunError, StreamError};
 use comfy_table::{CellAlignment, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Something that turns while work of unknown length is done; nothing where there is no terminal.
+pub(crate) fn spinner(quiet: bool) -> ProgressBar {
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar.with_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a template of ours"))
+}
 
 /// Ended by Ctrl-C, after everything was put in order.
 #[derive(Debug)]

@@ -13,12 +13,12 @@ use serde_json::json;
 
 use super::{feature_of_name, find_task, inputs, load_model, stream_base};
 use crate::args::{BoundArgs, StreamArgs};
-use crate::output::{self, CheckFailed, table};
+use crate::output::{self, CheckFailed, spinner, table};
 use crate::plot::scale::count;
 use crate::settings::stream_config;
 
 /// Runs the command.
-pub(crate) fn run(args: &BoundArgs) -> anyhow::Result<()> {
+pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {
     let model = load_model(&args.model)?;
     let config = &model.config();
     if !config.query.is_all() {
@@ -29,13 +29,16 @@ pub(crate) fn run(args: &BoundArgs) -> anyhow::Result<()> {
     }
     let theorems = Theorems::of(&config.learner, model.tasks(), config.features)?;
     let given = args.comparator.as_deref().map(|path| read_comparator(path, &model)).transpose()?;
+    let bar = spinner(quiet).with_message("learning the stream again");
     let transcript = replay(args, &model)?;
+    bar.set_message("computing the bounds");
     let comparator = match given {
         Some(comparator) => comparator,
         None => theorems.hindsight(&transcript)?,
     };
     let certificates = theorems.certify(&transcript, &comparator)?;
     let coupling = theorems.best_coupling(&transcript, &comparator);
+    bar.finish_and_clear();
     if args.json {
         output::print_json(&json!({
             "examples": transcript.len(),

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{check_outputs, inputs};
 use crate::args::FitArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{self, Interrupted, say, shown_name, table};
+use crate::output::{self, Interrupted, say, shown_name, spinner, table};
 use crate::page::fit::{FitPage, Path as SelectedPath, fit_page};
 use crate::peak_memory::{free_memory_bytes, peak_memory_bytes};
 use crate::plot::scale::{count, percent};
@@ -103,11 +103,6 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
         output::print(&done.as_text())?;
     }
     if stopped { Err(Interrupted.into()) } else { Ok(()) }
-}
-
-fn spinner(quiet: bool) -> ProgressBar {
-    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-    bar.with_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a template of ours"))
 }
 
 /// The parameters that a config names.

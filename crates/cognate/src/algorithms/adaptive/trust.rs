@@ -93,8 +93,8 @@ impl Trust {
         if *lean < 0.0 && *lean * *lean * *precision > CHANGES_SIDES {
             *lean = -*lean;
             self.side = -self.side;
-            // The same margin as before, seen from the other side.
-            self.more[1] = -2.0 - self.more[1];
+            // As much trust as before, and in what the others share, not against it.
+            self.more[1] = (1.0 + self.more[1]).abs() - 1.0;
             self.precision[1] = -self.precision[1];
         }
     }
