@@ -375,7 +375,7 @@ fn a_stream_from_memory_may_lack_labels_and_has_no_lines() {
     for label in [1.0, f64::NAN] {
         memory.push("a", Example { task: TaskId(0), features, label });
     }
-    let (mut model, mut watch) = (harness::model(&json!({})), Watch::default());
+    let (mut model, mut watch) = (harness::model(&json!({"learner": "perceptron"})), Watch::default());
     run::learn(&mut model, &mut memory, &RunOptions::default(), &mut watch).unwrap();
     assert_eq!(watch.unlabelled, [(2, 1.0, true, None)]);
 }

@@ -9,6 +9,7 @@ import math
 TASKS, FEATURES, STREAM = 3, 10, "stream_b.svm"
 WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 5.0, 0.5
 START, PRIOR, LONGEST, TAKEN_OVER = 1 / 3, 1 / 0.3, 20.0, 0.25
+TRUST_PRIOR, CHANGES_SIDES = 5.0, 4.0
 
 
 def sigmoid(x):
@@ -49,14 +50,45 @@ def zeros():
     return [0.0] * (FEATURES + 1)
 
 
+class Trust:
+    """What sets a task apart: factors of its own and the shared part, and its side."""
+
+    def __init__(self):
+        self.factors, self.precision = [1.0, 1.0], [[TRUST_PRIOR, 0.0], [0.0, TRUST_PRIOR]]
+        self.side, self.lean, self.sure = 1, 0.0, 1.0
+
+    def learn(self, y, parts, pooled, keep):
+        fade = lambda v, start: keep * v + (1 - keep) * start
+        p = [[fade(v, TRUST_PRIOR * (i == j)) for j, v in enumerate(r)] for i, r in enumerate(self.precision)]
+        self.sure = fade(self.sure, 1.0)
+        longest = max(map(abs, parts))
+        z = [v * min(1.0, LONGEST / longest) if longest else v for v in parts]
+        margin = sum(f * v for f, v in zip(self.factors, z))
+        s = solve(p, z)
+        t = implicit(y * margin, sum(u * v for u, v in zip(s, z)), "logistic")
+        h = curvature(margin, "logistic")
+        self.factors = [f + t * y * v for f, v in zip(self.factors, s)]
+        self.precision = [[p[i][j] + h * z[i] * z[j] for j in range(2)] for i in range(2)]
+        z = max(-LONGEST, min(LONGEST, pooled))
+        t = implicit(y * self.lean * z, z * z / self.sure, "logistic")
+        h = curvature(self.lean * z, "logistic")
+        self.lean += t * y * z / self.sure
+        self.sure += h * z * z
+        if self.lean < 0 and self.lean ** 2 * self.sure > CHANGES_SIDES:
+            self.side, self.lean, self.factors[1] = -self.side, -self.lean, abs(self.factors[1])
+            self.precision[0][1] = self.precision[1][0] = -self.precision[0][1]
+
+
 class Mixer:
     def __init__(self):
+        self.trusts = [Trust() for _ in range(TASKS)]
         eye = [[PRIOR * (i == j) for j in range(4)] for i in range(4)]
         self.levels, self.seen = {0: ([START] * 4, eye)}, [0] * TASKS
 
     def weights(self, task):
         level = self.seen[task].bit_length()
-        return self.levels[max(k for k in self.levels if k <= level)][0]
+        a, (own, shared) = self.levels[max(k for k in self.levels if k <= level)][0], self.trusts[task].factors
+        return [a[0] * own, a[1] * own, a[2] * shared, a[3] * shared]
 
     def learn(self, task, y, z, keep):
         level = self.seen[task].bit_length()
@@ -67,6 +99,7 @@ class Mixer:
             self.levels[level] = (list(a), fade(p, TAKEN_OVER))
         a, p = self.levels[level]
         p = fade(p, keep)
+        self.trusts[task].learn(y, [a[0] * z[0] + a[1] * z[1], a[2] * z[2] + a[3] * z[3]], z[2], keep)
         longest = max(map(abs, z))
         z = [v * min(1.0, LONGEST / longest) if longest else v for v in z]
         margin = sum(u * v for u, v in zip(a, z))
@@ -102,7 +135,11 @@ class Learner:
 
     def parts(self, task, x):
         vectors = [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]
-        return [sum(w * v for w, v in zip(vector, x)) for vector in vectors]
+        z = [sum(w * v for w, v in zip(vector, x)) for vector in vectors]
+        return z[:2] + [self.side(task) * part for part in z[2:]]
+
+    def side(self, task):
+        return self.mixer.trusts[task].side if self.auto else 1
 
     def margin(self, task, x):
         z = self.parts(task, x)
@@ -111,6 +148,7 @@ class Learner:
 
     def learn(self, task, x, y):
         z, margin, known = self.parts(task, x), self.margin(task, x), task if self.apart else 0
+        side = self.side(task)
         if self.auto:
             self.mixer.learn(task, y, z, self.keep)
         fading = [self.own[task]] if self.apart else self.own + [self.shared]
@@ -136,7 +174,7 @@ class Learner:
             rates = {part: [rate(part, k) * v if v else 0.0 for k, v in enumerate(x)] for part in parts}
             variance = sum(r * v for part in parts for r, v in zip(rates[part], x))
             t = implicit(y * said[member], variance, self.loss)
-            steps += [(part, [t * y * r for r in rates[part]]) for part in parts]
+            steps += [(part, [(1 if part < 2 else side) * t * y * r for r in rates[part]]) for part in parts]
         for part, step in steps:
             vector = self.w[part][task] if part < 2 else self.w[part]
             vector[:] = [w + d for w, d in zip(vector, step)]
