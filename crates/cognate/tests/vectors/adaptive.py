@@ -69,7 +69,7 @@ class Trust:
         h = curvature(margin, "logistic")
         self.factors = [f + t * y * v for f, v in zip(self.factors, s)]
         self.precision = [[p[i][j] + h * z[i] * z[j] for j in range(2)] for i in range(2)]
-        z = max(-LONGEST, min(LONGEST, pooled))
+        z = max(-1.0, min(1.0, pooled))
         t = implicit(y * self.lean * z, z * z / self.sure, "logistic")
         h = curvature(self.lean * z, "logistic")
         self.lean += t * y * z / self.sure

@@ -81,9 +81,10 @@ impl Trust {
         self.precision[0] += h * z[0] * z[0];
         self.precision[1] += h * z[0] * z[1];
         self.precision[2] += h * z[1] * z[1];
-        self.lean(label, pooled.clamp(-LONGEST, LONGEST));
+        self.lean(label, pooled.clamp(-1.0, 1.0));
     }
 
+    /// What the pooled member says before it knows anything is said loudly; its sign is what counts.
     fn lean(&mut self, label: f64, z: f64) {
         let [lean, precision] = &mut self.lean;
         let step = label * implicit_logistic(label * *lean * z, z * z / *precision);
