@@ -9,7 +9,7 @@ import math
 TASKS, FEATURES, STREAM = 3, 10, "stream_b.svm"
 WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 5.0, 0.5
 START, PRIOR, LONGEST, TAKEN_OVER = 1 / 3, 1 / 0.3, 20.0, 0.25
-TRUST_PRIOR, CHANGES_SIDES = 5.0, 4.0
+TRUST_PRIOR, CHANGES_SIDES = 5.0, 9.0
 
 
 def sigmoid(x):

@@ -3,7 +3,7 @@
 //! Trust multiplies what the mixture makes of the two parts, by 1 + more; `more` is learnt by a second-order step a task, from
 //! 0, so that an outlier leaves what the others share, and nobody else does.
 //!
-//! A task whose labels are, by two deviations, rather the opposite of what the pooled member says changes sides: it learns and
+//! A task whose labels are, by three deviations, rather the opposite of what the pooled member says changes sides: it learns and
 //! uses the shared weights with the other sign. Tasks that are opposed teach each other so, where they would undo what the
 //! others learn. One that is not related at all may change sides now and then, by chance; its trust says that it does not matter.
 //! Sides and trusts make a relation of rank one, which is learnt.
@@ -15,7 +15,7 @@ const PRIOR: f64 = 5.0;
 /// Longer margins are shortened before they teach: one example must not turn everything over.
 const LONGEST: f64 = 20.0;
 /// Square of so many deviations from no connection, on the wrong side, make a task change sides.
-const CHANGES_SIDES: f64 = 4.0;
+const CHANGES_SIDES: f64 = 9.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trust {
