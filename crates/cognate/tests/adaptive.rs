@@ -87,9 +87,9 @@ fn pooled_does_not_look_at_tasks_and_no_coupling_is_independence_of_weights() {
     assert_eq!(model.learner().as_inspect().weights(first), before);
 }
 
-/// One feature in other units: a thousand times larger or smaller, nothing is learnt otherwise.
+/// Other units: a thousand times larger or smaller. Of all features, nothing is learnt otherwise; of one, hardly anything.
 #[test]
-fn units_do_not_matter() {
+fn units_hardly_matter() {
     let samples = samples(4, TASKS, FEATURES, 1500);
     for interaction in [json!("independent"), json!({"coupled": {"b": 2}}), json!({"coupled": {"b": "auto"}})]
     {
@@ -99,10 +99,12 @@ fn units_do_not_matter() {
             let mut scaled = samples.clone();
             scaled.iter_mut().for_each(|sample| sample.x[3] *= factor);
             let found = mistakes(&config, &scaled);
-            assert!(
-                found.abs_diff(plain) <= 1,
-                "{found} mistakes, {plain} in the other units; {interaction}"
-            );
+            let hardly = found.abs_diff(plain) as f64 <= 0.04 * plain as f64;
+            assert!(hardly, "{found} mistakes, {plain} in the other units; {interaction}");
+            let mut scaled = samples.clone();
+            scaled.iter_mut().flat_map(|sample| &mut sample.x).for_each(|x| *x *= factor);
+            let found = mistakes(&config, &scaled);
+            assert!(found.abs_diff(plain) <= 1, "{found} mistakes, {plain} in other units; {interaction}");
         }
         // A Perceptron is another matter, so the stream is a test.
         let mut scaled = samples.clone();

@@ -157,8 +157,8 @@ fn todays_writer_writes_the_released_bytes() {
 
 /// Configs whose models are kept beside those of `perceptron`, by file.
 const OTHERS: [(&str, &str); 22] = [
-    ("v1-adaptive-trust.cog", r#"{"adaptive": {"forget": 50}}"#),
-    ("v1-adaptive-independent.cog", r#"{"adaptive": {"interaction": "independent", "loss": "hinge"}}"#),
+    ("v1-adaptive-side.cog", r#"{"adaptive": {"forget": 50}}"#),
+    ("v1-adaptive-alone.cog", r#"{"adaptive": {"interaction": "independent", "loss": "hinge"}}"#),
     ("v1-perceptron-auto.cog", r#"{"perceptron": {"interaction": {"coupled": {"b": "auto"}}}}"#),
     ("v1-p-norm.cog", r#"{"p-norm-perceptron": {"p": 3.5}}"#),
     ("v1-kernel-gaussian.cog", r#"{"kernel-perceptron": {"interaction": "pairwise", "kernel": "gaussian"}}"#),
@@ -217,7 +217,7 @@ fn models_of_the_other_learners_load_and_predict_as_ever() {
 }
 
 /// Models of learners that have learnt otherwise since, and their margins as the program printed them that wrote them.
-const BEFORE: [(&str, [(&str, f64); 3]); 2] = [
+const BEFORE: [(&str, [(&str, f64); 3]); 4] = [
     // Keeps the correlations of its tasks whole, not in factors.
     (
         "v1-relation-scale-free.cog",
@@ -231,6 +231,15 @@ const BEFORE: [(&str, [(&str, f64); 3]); 2] = [
     (
         "v1-adaptive.cog",
         [("ann", 0.206_354_476_289_362_1), ("bob", 0.139_262_815_942_048), ("7", -0.321_817_278_908_744)],
+    ),
+    // Its sides are 1 or -1, and it does not know the usual size of features.
+    (
+        "v1-adaptive-trust.cog",
+        [("ann", 0.170_797_925_050_580_25), ("bob", 0.104_634_530_561_128_62), ("7", -0.244_492_147_902_922_12)],
+    ),
+    (
+        "v1-adaptive-independent.cog",
+        [("ann", 2.178_686_580_764_914_7), ("bob", -1.682_702_974_004_688_6), ("7", -0.886_342_568_862_298_8)],
     ),
 ];
 

@@ -11,9 +11,9 @@
 //! State: see `adaptive/together.rs` (`coupled`, `pairwise`) and `adaptive/alone.rs` (`independent`, `pooled`).
 //!
 //! Predict: a'z, z the margins of the members' parts: a vector a task, one for all, and one of both. For a given b the
-//! last member alone, for `independent` and `pooled` one vector. The shared parts of a task that is opposed to the others change
-//! sign.
-//! Update: w_k += v_k x_k y t, v_k = 1 / (m s_k^2 / p + sum h x_k^2), t implicit (`adaptive/rule.rs`). R enters as the prior:
+//! last member alone, for `independent` and `pooled` one vector. The shared parts of a task count times its side, which is
+//! -1 for one that is opposed to the others.
+//! Update: w_k += v_k x_k y t, v_k = 1 / (m s_k^2 / (p r_k) + sum h x_k^2), t implicit (`adaptive/rule.rs`). R enters as the prior:
 //! of the variance p of a margin, R's share on the diagonal belongs to the task and the rest to all. a by a full
 //! second-order step.
 //!
@@ -27,7 +27,8 @@
 //! Departures: an example on which every member of the mixture has y margin > 1.5 teaches the mixture only. Examples too long to be
 //! squared teach no weights. A margin of exactly 0 is a mistake whatever the label.
 //! Reduces to: `independent` is K learners that know nothing of each other, each the one with K = 1; with K = 1 it is
-//! `pooled`. Multiplying a feature by a constant divides its weights and leaves every margin as it was, up to rounding.
+//! `pooled`. Multiplying all features by a constant divides their weights and leaves every margin as it was, up to rounding;
+//! multiplying one of them changes its prior deviation by a factor of four at most.
 
 mod alone;
 mod mixer;

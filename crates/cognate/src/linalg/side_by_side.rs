@@ -185,6 +185,11 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         self.features.len()
     }
 
+    /// What all tasks share, feature by feature.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = &[f64; S]> {
+        self.shared[1..].iter()
+    }
+
     /// The rows of a task; their order depends on the history of the table.
     pub(crate) fn rows_of(&self, task: TaskId) -> impl Iterator<Item = &[f64; O]> {
         let rows = self.own.get(task.index()).into_iter().flat_map(IndexMap::iter);

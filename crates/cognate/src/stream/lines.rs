@@ -5,8 +5,8 @@ use std::io::{self, Read};
 /// Readable bytes that always follow a line in the buffer, so that number parsing may load a word at its end.
 pub(crate) const SLACK: usize = 32;
 
-/// The usual size of the buffer; a longer line makes it grow, and it shrinks again afterwards.
-const USUAL: usize = 1 << 20;
+/// The usual size of the buffer, which stays in cache; a longer line makes it grow, and it shrinks again afterwards.
+const USUAL: usize = 1 << 18;
 
 /// Lines beyond this are refused: memory must not follow a decompression bomb.
 pub(crate) const LONGEST_LINE: usize = 128 << 20;

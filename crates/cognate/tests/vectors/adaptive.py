@@ -9,7 +9,7 @@ import math
 TASKS, FEATURES, STREAM = 3, 10, "stream_b.svm"
 WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 5.0, 0.5
 START, PRIOR, LONGEST, TAKEN_OVER = 1 / 3, 1 / 0.3, 20.0, 0.25
-TRUST_PRIOR, CHANGES_SIDES = 5.0, 9.0
+TRUST_PRIOR, RELATED = 5.0, (1.0, 6.0)
 
 
 def sigmoid(x):
@@ -55,12 +55,16 @@ class Trust:
 
     def __init__(self):
         self.factors, self.precision = [1.0, 1.0], [[TRUST_PRIOR, 0.0], [0.0, TRUST_PRIOR]]
-        self.side, self.lean, self.sure = 1, 0.0, 1.0
+        self.lean, self.sure = RELATED
+
+    @property
+    def side(self):
+        return max(-1.0, min(1.0, self.lean * math.sqrt(self.sure)))
 
     def learn(self, y, parts, pooled, keep):
         fade = lambda v, start: keep * v + (1 - keep) * start
         p = [[fade(v, TRUST_PRIOR * (i == j)) for j, v in enumerate(r)] for i, r in enumerate(self.precision)]
-        self.sure = fade(self.sure, 1.0)
+        self.sure = fade(self.sure, RELATED[1])
         longest = max(map(abs, parts))
         z = [v * min(1.0, LONGEST / longest) if longest else v for v in parts]
         margin = sum(f * v for f, v in zip(self.factors, z))
@@ -74,9 +78,6 @@ class Trust:
         h = curvature(self.lean * z, "logistic")
         self.lean += t * y * z / self.sure
         self.sure += h * z * z
-        if self.lean < 0 and self.lean ** 2 * self.sure > CHANGES_SIDES:
-            self.side, self.lean, self.factors[1] = -self.side, -self.lean, abs(self.factors[1])
-            self.precision[0][1] = self.precision[1][0] = -self.precision[0][1]
 
 
 class Mixer:
@@ -90,7 +91,7 @@ class Mixer:
         a, (own, shared) = self.levels[max(k for k in self.levels if k <= level)][0], self.trusts[task].factors
         return [a[0] * own, a[1] * own, a[2] * shared, a[3] * shared]
 
-    def learn(self, task, y, z, keep):
+    def learn(self, task, y, z, pooled, keep):
         level = self.seen[task].bit_length()
         self.seen[task] += 1
         fade = lambda p, keep: [[keep * v + (1 - keep) * PRIOR * (i == j) for j, v in enumerate(r)] for i, r in enumerate(p)]
@@ -99,7 +100,7 @@ class Mixer:
             self.levels[level] = (list(a), fade(p, TAKEN_OVER))
         a, p = self.levels[level]
         p = fade(p, keep)
-        self.trusts[task].learn(y, [a[0] * z[0] + a[1] * z[1], a[2] * z[2] + a[3] * z[3]], z[2], keep)
+        self.trusts[task].learn(y, [a[0] * z[0] + a[1] * z[1], a[2] * z[2] + a[3] * z[3]], pooled, keep)
         longest = max(map(abs, z))
         z = [v * min(1.0, LONGEST / longest) if longest else v for v in z]
         margin = sum(u * v for u, v in zip(a, z))
@@ -133,9 +134,12 @@ class Learner:
         self.s, self.sizes = [zeros() for _ in range(TASKS)], [[0.0, 0] for _ in range(TASKS)]
         self.mixer = Mixer()
 
-    def parts(self, task, x):
+    def said(self, task, x):
         vectors = [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]
-        z = [sum(w * v for w, v in zip(vector, x)) for vector in vectors]
+        return [sum(w * v for w, v in zip(vector, x)) for vector in vectors]
+
+    def parts(self, task, x):
+        z = self.said(task, x)
         return z[:2] + [self.side(task) * part for part in z[2:]]
 
     def side(self, task):
@@ -150,7 +154,7 @@ class Learner:
         z, margin, known = self.parts(task, x), self.margin(task, x), task if self.apart else 0
         side = self.side(task)
         if self.auto:
-            self.mixer.learn(task, y, z, self.keep)
+            self.mixer.learn(task, y, z, self.said(task, x)[2], self.keep)
         fading = [self.own[task]] if self.apart else self.own + [self.shared]
         for precision in fading:
             precision[:] = [self.keep * p for p in precision]
@@ -165,16 +169,20 @@ class Learner:
                     for vector in [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]:
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
-        self.sizes[known][0] += sum((v / s[k]) ** 2 for k, v in enumerate(x) if v)
+        met = [v for v in s[:FEATURES] if v > 0]
+        usual = math.exp(sum(math.log(v) for v in met) / len(met)) if met else 1.0
+        ratio = [max(0.25, min(4.0, v / usual)) for v in s[:FEATURES]] + [1.0]
+        self.sizes[known][0] += sum(ratio[k] * (v / s[k]) ** 2 for k, v in enumerate(x) if v)
         self.sizes[known][1] += 1
         m = self.sizes[known][0] / self.sizes[known][1]
-        rate = lambda part, k: 1 / (m * s[k] ** 2 / self.priors[part] + (self.own[task] if part < 2 else self.shared)[k])
+        rate = lambda part, k: 1 / (m * s[k] ** 2 / ratio[k] / self.priors[part] + (self.own[task] if part < 2 else self.shared)[k])
         steps = []
         for member, parts in self.members:
             rates = {part: [rate(part, k) * v if v else 0.0 for k, v in enumerate(x)] for part in parts}
-            variance = sum(r * v for part in parts for r, v in zip(rates[part], x))
+            counts = lambda part: 1 if part < 2 else side
+            variance = sum(counts(part) ** 2 * r * v for part in parts for r, v in zip(rates[part], x))
             t = implicit(y * said[member], variance, self.loss)
-            steps += [(part, [(1 if part < 2 else side) * t * y * r for r in rates[part]]) for part in parts]
+            steps += [(part, [counts(part) * t * y * r for r in rates[part]]) for part in parts]
         for part, step in steps:
             vector = self.w[part][task] if part < 2 else self.w[part]
             vector[:] = [w + d for w, d in zip(vector, step)]

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Clock, Sizes, gain, grow, normalised, unit};
+use super::rule::{Clock, Sizes, gain, unit_of_intercept};
 use super::{Settings, add_intercept};
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -72,22 +72,20 @@ impl Mind {
             return forget.is_some();
         }
         weights.make_rows(vector, features, found);
-        let mut sizes = if intercept { 1.0 } else { 0.0 };
-        weights.for_each_mut(features, found, |_, row, value| {
-            row[0] *= grow(&mut row[2], value);
-            sizes += normalised(value, row[2]);
-        });
-        mind.sizes.count(sizes);
+        weights.for_each_mut(features, found, |_, row, value| row[0] *= mind.sizes.grow(&mut row[2], value));
+        let (usual, mut sum) = (mind.sizes.usual(), if intercept { 1.0 } else { 0.0 });
+        weights.for_each(features, found, |_, row, value| sum += usual.normalised(value, row[2]));
+        mind.sizes.count(sum);
         let (mean, seen) = (mind.sizes.mean(), mind.clock.factor(forget));
-        let rate = |s: f64, precision: f64| (unit(mean, s) / prior.wide + seen * precision).recip();
+        let rate = |unit: f64, precision: f64| (unit / prior.wide + seen * precision).recip();
         let mut variance = 0.0;
         self.rates.clear();
         weights.for_each(features, found, |_, row, value| {
-            let step = rate(row[2], row[1]) * value;
+            let step = rate(usual.unit(mean, row[2]), row[1]) * value;
             variance += step * value;
             self.rates.push(step);
         });
-        let of_intercept = if intercept { rate(1.0, mind.intercept.1) } else { 0.0 };
+        let of_intercept = if intercept { rate(unit_of_intercept(mean), mind.intercept.1) } else { 0.0 };
         let step = label * loss.step(label * margin, variance + of_intercept);
         let precision = loss.curvature(margin) / seen;
         let mut rates = self.rates.iter();
@@ -168,6 +166,9 @@ impl Alone {
             return Err(StateError::new("what the learners know does not fit the tasks"));
         }
         self.mind.vectors = state.vectors;
+        for (task, vector) in self.mind.vectors.iter_mut().enumerate() {
+            vector.sizes.recall(self.weights.rows_of(TaskId(task as u32)).map(|row| row[2]));
+        }
         Ok(())
     }
 }

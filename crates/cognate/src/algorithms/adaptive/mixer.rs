@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{curvature, implicit_logistic};
-use super::trust::{NUMBERS, Trust};
+use super::trust::Trust;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
@@ -49,6 +49,8 @@ pub(super) struct Mixer {
     /// Examples of each task.
     examples: Vec<u64>,
     trusts: Vec<Trust>,
+    /// That of a task that has not been met.
+    unknown: Trust,
     /// What is left of the precision after an example, where things are forgotten.
     keep: f64,
 }
@@ -119,7 +121,13 @@ impl Newton {
 impl Mixer {
     pub(super) fn new(half_life: Option<f64>) -> Self {
         let keep = half_life.map_or(1.0, |half_life| (-1.0 / half_life).exp2());
-        Self { levels: vec![Some(Newton::new())], examples: Vec::new(), trusts: Vec::new(), keep }
+        Self {
+            levels: vec![Some(Newton::new())],
+            examples: Vec::new(),
+            trusts: Vec::new(),
+            unknown: Trust::default(),
+            keep,
+        }
     }
 
     /// The level of a task.
@@ -144,10 +152,10 @@ impl Mixer {
         [a * own, b * own, c * shared, d * shared]
     }
 
-    /// 1, or -1 for a task that has the shared weights with the other sign.
+    /// What the shared weights are multiplied by for a task, from -1 to 1.
     #[inline]
     pub(super) fn side(&self, task: TaskId) -> f64 {
-        self.trusts.get(task.index()).map_or(1.0, Trust::side)
+        self.trusts.get(task.index()).unwrap_or(&self.unknown).side()
     }
 
     /// a, for tasks that have seen most.
@@ -155,8 +163,8 @@ impl Mixer {
         &self.met(self.levels.len()).weights
     }
 
-    /// Learns from the margins of an example's parts, on the task's side.
-    pub(super) fn learn(&mut self, task: TaskId, label: f64, parts: &Each) {
+    /// Learns from the margins of an example's parts, on the task's side, and from what the pooled member says to all.
+    pub(super) fn learn(&mut self, task: TaskId, label: f64, parts: &Each, pooled: f64) {
         let level = self.level(task);
         if self.examples.len() <= task.index() {
             self.examples.resize(task.index() + 1, 0);
@@ -176,7 +184,7 @@ impl Mixer {
             }
             let a = newton.weights;
             let [own, shared] = [a[0] * parts[0] + a[1] * parts[1], a[2] * parts[2] + a[3] * parts[3]];
-            trust.learn(label, [own, shared], parts[2]);
+            trust.learn(label, [own, shared], pooled);
             newton.learn(label, parts);
         }
     }
@@ -202,12 +210,13 @@ impl Mixer {
             weights: Block(weights),
             precisions: Block(precisions),
             examples: Block(self.examples.clone()),
-            trusts: Block(self.trusts[..apart].iter().flat_map(Trust::numbers).collect()),
+            trusts: Block(Vec::new()),
+            apart: Block(self.trusts[..apart].iter().flat_map(Trust::numbers).collect()),
         }
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: MixerState) -> Result<(), StateError> {
-        let MixerState { levels, weights, precisions, examples, trusts } = state;
+        let MixerState { levels, weights, precisions, examples, trusts, apart } = state;
         let (weights, precisions) = (weights.0.as_chunks().0, precisions.0.as_chunks::<PARTS>().0);
         let met = levels.0.len();
         let increasing = levels.0.windows(2).all(|pair| pair[0] < pair[1]);
@@ -229,10 +238,11 @@ impl Mixer {
             self.levels.resize(*level as usize, None);
             self.levels.push(Some(newton));
         }
-        let (trusts, rest) = trusts.0.as_chunks::<NUMBERS>();
-        let trusts: Option<Vec<Trust>> = trusts.iter().map(Trust::from_numbers).collect();
+        let ((now, rest), (before, more)) = (apart.0.as_chunks(), trusts.0.as_chunks());
+        let now = now.iter().map(Trust::from_numbers);
+        let trusts: Option<Vec<Trust>> = before.iter().map(Trust::from_sided).chain(now).collect();
         self.trusts = trusts
-            .filter(|trusts| rest.is_empty() && trusts.len() <= examples.0.len())
+            .filter(|trusts| rest.is_empty() && more.is_empty() && trusts.len() <= examples.0.len())
             .ok_or_else(|| StateError::new("what sets the tasks apart is not sound"))?;
         // Models of before had none.
         self.trusts.resize(examples.0.len(), Trust::default());
@@ -256,9 +266,12 @@ pub(crate) struct MixerState {
     precisions: Block<f64>,
     /// Examples of each task.
     examples: Block<u64>,
-    /// What sets each task apart.
+    /// What sets each task apart, as it was written once: with sides of 1 or -1.
     #[serde(default, skip_serializing_if = "is_empty")]
     trusts: Block<f64>,
+    /// What sets each task apart.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    apart: Block<f64>,
 }
 
 #[cfg(test)]
@@ -292,9 +305,9 @@ mod tests {
         };
         for _ in 0..2000 {
             let label = guess();
-            // The shared parts as they are seen from the task's side, which it changes.
+            // The shared parts as they are seen from the task's side, which it finds.
             let side = mixer.side(TaskId(3));
-            mixer.learn(TaskId(3), label, &[2.0 * label, guess(), -side * label, side * guess()]);
+            mixer.learn(TaskId(3), label, &[2.0 * label, guess(), -side * label, side * guess()], -label);
         }
         let (weights, side) = (mixer.weights(TaskId(3)), mixer.side(TaskId(3)));
         assert!(weights[0] > 1.0 && side * weights[2] < -0.3, "{weights:?} {side}");

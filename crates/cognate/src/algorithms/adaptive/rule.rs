@@ -1,9 +1,11 @@
 //! What one learner does with one example: how far it steps, coordinate by coordinate.
 //!
-//! A weight has a prior variance p / (m s^2): s is the largest |x| that its feature has had, m the mean over the examples
-//! of sum (x / s)^2, so that a margin has the prior variance p whatever features are measured in and however many there
-//! are. Its precision grows by h x^2 with every example: rate v = 1 / (m s^2 / p + sum h x^2), h = q (1 - q) for the
-//! probability q that was predicted (logistic loss), or 1 (hinge).
+//! A weight has a prior variance p r / (m s^2): s is the largest |x| that its feature has had, r its ratio to the usual s of
+//! features, within 1/4 and 4, and m the mean over the examples of sum r (x / s)^2, so that a margin has the prior variance p
+//! whatever features are measured in and however many there are. Data are often such that what is large matters (tf-idf, counts),
+//! and then r is worth much; features in units of their own are off by a factor of two at most. The precision of a weight grows by
+//! h x^2 with every example: rate v = 1 / (m s^2 / (p r) + sum h x^2), h = q (1 - q) for the probability q that was predicted
+//! (logistic loss), or 1 (hinge).
 //!
 //! A step w += v y x t is implicit: t = -l'(y (w + v y x t)'x), the slope of the loss where the step ends. It never
 //! overshoots, however large V = sum v x^2 is.
@@ -103,16 +105,69 @@ pub(super) fn implicit_logistic(agreed: f64, variance: f64) -> f64 {
     t
 }
 
-/// What is known about the features' sizes: sum over the examples of sum (x / s)^2, and how many there were.
+/// What is known about the features' sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sizes {
+    /// Of r (x / s)^2, over features and examples.
     sum: f64,
     examples: u64,
+    /// Of ln s over features.
+    #[serde(default)]
+    logarithms: f64,
+    #[serde(default)]
+    features: u64,
 }
 
+/// A feature this many times larger than ever is in other units.
+const OTHER_UNITS: f64 = 10.0;
+
+/// r and 1 / r at most.
+const MOST: f64 = 4.0;
+
 impl Sizes {
-    pub(super) fn count(&mut self, normalised: f64) {
-        self.sum += normalised;
+    /// Takes the largest |x| of a feature over into s; the factor by which weights shrink.
+    ///
+    /// A feature that is suddenly a thousand times larger must not predict so: w s stays as it was, as in normalized online
+    /// learning. Below that, sizes vary by nature, and what has been learnt stands.
+    #[inline]
+    pub(super) fn grow(&mut self, s: &mut f64, value: f64) -> f64 {
+        let size = value.abs();
+        if size <= *s {
+            return 1.0;
+        }
+        self.meet(*s, size);
+        let factor = if size > OTHER_UNITS * *s { *s / size } else { 1.0 };
+        *s = size;
+        factor
+    }
+
+    /// The s of a feature is another.
+    fn meet(&mut self, before: f64, now: f64) {
+        if before > 0.0 {
+            self.logarithms -= before.ln();
+        } else {
+            self.features += 1;
+        }
+        self.logarithms += now.ln();
+    }
+
+    /// Learners of before did not know what is usual.
+    pub(super) fn recall(&mut self, s: impl Iterator<Item = f64>) {
+        if self.features == 0 {
+            s.filter(|s| *s > 0.0).for_each(|s| self.meet(0.0, s));
+        }
+    }
+
+    /// What follows from the features met so far.
+    #[inline]
+    pub(super) fn usual(&self) -> Usual {
+        let features = self.features.max(1) as f64;
+        Usual { inverse: if self.features == 0 { 0.0 } else { (-self.logarithms / features).exp() } }
+    }
+
+    /// Counts an example, by its sum of r (x / s)^2.
+    pub(super) fn count(&mut self, sum: f64) {
+        self.sum += sum;
         self.examples += 1;
     }
 
@@ -122,42 +177,45 @@ impl Sizes {
     }
 
     pub(super) fn is_sound(&self) -> bool {
-        self.sum.is_finite() && self.sum >= 0.0
+        self.sum.is_finite() && self.sum >= 0.0 && self.logarithms.is_finite()
     }
 }
 
-/// A feature this many times larger than ever is in other units.
-const OTHER_UNITS: f64 = 10.0;
-
-/// Takes the largest |x| of a feature over into s; the factor by which weights shrink.
-///
-/// A feature that is suddenly a thousand times larger must not predict so: w s stays as it was, as in normalized online
-/// learning. Below that, sizes vary by nature, and what has been learnt stands.
-#[inline]
-pub(super) fn grow(s: &mut f64, value: f64) -> f64 {
-    let size = value.abs();
-    if size <= *s {
-        return 1.0;
-    }
-    let factor = if size > OTHER_UNITS * *s { *s / size } else { 1.0 };
-    *s = size;
-    factor
-}
-
-/// (x / s)^2, 0 where the feature has only been 0.
-#[inline]
-pub(super) fn normalised(value: f64, s: f64) -> f64 {
-    let ratio = if s > 0.0 { value / s } else { 0.0 };
-    ratio * ratio
+/// The usual s of features, their geometric mean.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usual {
+    /// 1 over it; 0 where no feature is known.
+    inverse: f64,
 }
 
 /// Below this a square is no number to divide by.
 const TINY: f64 = 1e-300;
 
-/// m s^2.
+/// m s^2 for the feature that is always 1.
 #[inline]
-pub(super) fn unit(mean: f64, s: f64) -> f64 {
-    (mean * s * s).max(TINY)
+pub(super) fn unit_of_intercept(mean: f64) -> f64 {
+    mean.max(TINY)
+}
+
+impl Usual {
+    /// r.
+    #[inline]
+    fn ratio(self, s: f64) -> f64 {
+        (s * self.inverse).max(1.0 / MOST).min(MOST)
+    }
+
+    /// r (x / s)^2, 0 where the feature has only been 0.
+    #[inline]
+    pub(super) fn normalised(self, value: f64, s: f64) -> f64 {
+        let share = if s > 0.0 { value / s } else { 0.0 };
+        self.ratio(s) * share * share
+    }
+
+    /// m s^2 / r.
+    #[inline]
+    pub(super) fn unit(self, mean: f64, s: f64) -> f64 {
+        (mean * s * s / self.ratio(s)).max(TINY)
+    }
 }
 
 /// What a value adds to a precision; the largest of squares stop short of infinity.
@@ -222,12 +280,31 @@ mod tests {
 
     #[test]
     fn scales_grow_and_weights_shrink() {
-        let mut s = 0.0;
-        assert_eq!(grow(&mut s, -2.0), 0.0);
-        assert_eq!((grow(&mut s, 1.0), s), (1.0, 2.0));
-        assert_eq!((grow(&mut s, 8.0), s), (1.0, 8.0));
-        assert_eq!((grow(&mut s, 800.0), s), (0.01, 800.0));
-        assert_eq!((normalised(400.0, s), normalised(0.0, 0.0)), (0.25, 0.0));
+        let (mut sizes, mut s) = (Sizes::default(), 0.0);
+        assert_eq!(sizes.grow(&mut s, -2.0), 0.0);
+        assert_eq!((sizes.grow(&mut s, 1.0), s), (1.0, 2.0));
+        assert_eq!((sizes.grow(&mut s, 8.0), s), (1.0, 8.0));
+        assert_eq!((sizes.grow(&mut s, 800.0), s), (0.01, 800.0));
+        assert!((sizes.usual().normalised(400.0, s) - 0.25).abs() < 1e-12);
+        assert_eq!(sizes.usual().normalised(0.0, 0.0), 0.0);
+    }
+
+    #[test]
+    fn what_is_large_counts_more_within_bounds() {
+        let mut sizes = Sizes::default();
+        for size in [1.0, 4.0, 1000.0, 0.001] {
+            sizes.grow(&mut 0.0, size);
+        }
+        // The geometric mean is sqrt 2.
+        for (s, ratio) in
+            [(1.0, 0.5_f64.sqrt()), (4.0, 8.0_f64.sqrt()), (1000.0, 4.0), (0.001, 0.25), (0.0, 0.25)]
+        {
+            assert!((sizes.usual().ratio(s) - ratio).abs() < 1e-12, "{s}");
+        }
+        assert_eq!(sizes.usual().unit(3.0, 1000.0), 3e6 / 4.0);
+        let mut recalled = Sizes::default();
+        recalled.recall([1.0, 0.0, 4.0, 1000.0, 0.001].into_iter());
+        assert_eq!(recalled, sizes);
     }
 
     #[test]

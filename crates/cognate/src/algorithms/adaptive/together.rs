@@ -4,15 +4,15 @@
 //! (`alone`), one for all (`pooled`), and one of both whose sum predicts (`coupled`). They share what is known about
 //! features: s of each, and a precision a feature for all tasks and one a task. With a given b there is only the third.
 //!
-//! Predict: a'z of the four parts (own of `alone`, own of `coupled`, `pooled`, shared of `coupled`), a from `mixer`; a task that
-//! is opposed to the others has the shared ones with the other sign (`trust`). With a given b: the sum of the parts of `coupled`.
+//! Predict: a'z of the four parts (own of `alone`, own of `coupled`, `pooled`, shared of `coupled`), a from `mixer`, the shared
+//! ones times the side of the task (`trust`). With a given b: the sum of the parts of `coupled`.
 //! Update: every member takes the implicit step of `rule` by its own margin; precisions grow by the curvature at the
 //! margin that was predicted, so that one number serves all members.
 
 use serde::{Deserialize, Serialize};
 
 use super::mixer::{Each, Mixer, MixerState, PARTS, weighted};
-use super::rule::{Clock, Sizes, gain, grow, normalised, unit};
+use super::rule::{Clock, Sizes, gain, unit_of_intercept};
 use super::{Prior, Settings};
 use crate::block::Block;
 use crate::error::StateError;
@@ -55,6 +55,17 @@ struct Mind {
     rates: Vec<Each>,
 }
 
+/// What is made of an example before it teaches.
+struct Seen {
+    /// Margins of the parts, the shared ones on the side of the task.
+    parts: Each,
+    /// The task's side as it was then.
+    side: f64,
+    /// What the pooled member says whatever the side.
+    pooled: f64,
+    margin: f64,
+}
+
 /// Margins of the parts from what is held for each feature.
 #[inline]
 fn add_parts(parts: &mut Each, shared: &[f64], own: &OwnRow, value: f64) {
@@ -84,20 +95,22 @@ fn apply(shared: &mut [f64], own: &mut OwnRow, steps: &Each, rates: &Each, preci
 }
 
 impl Mind {
-    /// Margins of the parts on an example whose rows have been found.
+    /// What is made of an example whose rows have been found.
     #[inline]
-    fn parts(&self, weights: &Table, task: TaskId, x: SparseView<'_>, found: &Found) -> Each {
+    fn see(&self, weights: &Table, task: TaskId, x: SparseView<'_>, found: &Found) -> Seen {
         let mut parts = [0.0; PARTS];
         weights.for_each(x, found, |shared, own, value| add_parts(&mut parts, shared, own, value));
         if self.settings.intercept {
             let own = self.own_intercepts.get(task.index()).copied().unwrap_or_default();
             add_parts(&mut parts, &self.shared_intercept, &own, 1.0);
         }
-        let side = self.side(task);
-        [parts[0], parts[1], side * parts[2], side * parts[3]]
+        let (side, pooled) = (self.side(task), parts[2]);
+        parts[2] *= side;
+        parts[3] *= side;
+        Seen { parts, side, pooled, margin: weighted(&self.mixture(task), &parts) }
     }
 
-    /// The sign of the shared weights for a task.
+    /// What the shared weights are multiplied by for a task.
     #[inline]
     fn side(&self, task: TaskId) -> f64 {
         if self.given.is_some() { 1.0 } else { self.mixer.side(task) }
@@ -128,15 +141,13 @@ impl Mind {
         weights: &mut Table,
         tasks: usize,
         example: Example<'_>,
-        (parts, margin): (Each, f64),
+        Seen { parts, side, pooled, margin }: Seen,
         found: &mut Found,
     ) {
         let Example { task, features, label } = example;
         let Settings { loss, forget, intercept, .. } = self.settings;
-        // The parts were found on this side; the task may change it now.
-        let side = self.side(task);
         if self.given.is_none() {
-            self.mixer.learn(task, label, &parts);
+            self.mixer.learn(task, label, &parts, pooled);
         }
         if let Some(factor) = self.clock.tick(forget) {
             self.write_down(weights, factor);
@@ -151,15 +162,15 @@ impl Mind {
             return;
         }
         weights.make_rows(task, features, found);
-        let mut sizes = if intercept { 1.0 } else { 0.0 };
         weights.for_each_mut(features, found, |shared, own, value| {
-            let shrink = grow(&mut shared[3], value);
+            let shrink = self.sizes.grow(&mut shared[3], value);
             if shrink < 1.0 {
                 shared[..2].iter_mut().chain(&mut own[..2]).for_each(|weight| *weight *= shrink);
             }
-            sizes += normalised(value, shared[3]);
         });
-        self.sizes.count(sizes);
+        let (usual, mut sum) = (self.sizes.usual(), if intercept { 1.0 } else { 0.0 });
+        weights.for_each(features, found, |shared, _, value| sum += usual.normalised(value, shared[3]));
+        self.sizes.count(sum);
         let (mean, priors, seen) = (self.sizes.mean(), self.priors(tasks), self.clock.factor(forget));
         let mut variances = [0.0; PARTS];
         self.rates.clear();
@@ -169,14 +180,18 @@ impl Mind {
             self.rates.push(rates);
         };
         weights.for_each(features, found, |shared, own, value| {
-            see(unit(mean, shared[3]), shared[2], own[2], value);
+            see(usual.unit(mean, shared[3]), shared[2], own[2], value);
         });
         if intercept {
             if self.own_intercepts.len() <= task.index() {
                 self.own_intercepts.resize(task.index() + 1, OwnRow::default());
             }
-            see(unit(mean, 1.0), self.shared_intercept[2], self.own_intercepts[task.index()][2], 1.0);
+            let own = self.own_intercepts[task.index()];
+            see(unit_of_intercept(mean), self.shared_intercept[2], own[2], 1.0);
         }
+        // A weight that counts times the side has that much less to say about the margin.
+        variances[2] *= side * side;
+        variances[3] *= side * side;
         let coupled = label * loss.step(label * coupled, variances[1] + variances[3]);
         let steps = if self.given.is_some() {
             [0.0, coupled, 0.0, coupled]
@@ -211,9 +226,9 @@ impl Mind {
         example: Example<'_>,
         found: &mut Found,
     ) -> Outcome {
-        let parts = self.parts(weights, example.task, example.features, found);
-        let margin = weighted(&self.mixture(example.task), &parts);
-        self.update(weights, tasks, example, (parts, margin), found);
+        let seen = self.see(weights, example.task, example.features, found);
+        let margin = seen.margin;
+        self.update(weights, tasks, example, seen, found);
         Outcome { margin, updated: true }
     }
 }
@@ -239,7 +254,7 @@ impl Together {
     pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         let mut found = Found::default();
         self.weights.find(task, x, &mut found);
-        weighted(&self.mind.mixture(task), &self.mind.parts(&self.weights, task, x, &found))
+        self.mind.see(&self.weights, task, x, &found).margin
     }
 
     pub(super) fn learn(&mut self, tasks: usize, example: Example<'_>) -> Outcome {
@@ -272,7 +287,7 @@ impl Together {
         Scales { own: own / sum, shared: shared / sum }
     }
 
-    /// 1 for tasks on the same side, -1 for tasks on different ones.
+    /// 1 for tasks that are surely on the same side, -1 for tasks on different ones.
     pub(super) fn sides(&self, one: TaskId, other: TaskId) -> f64 {
         self.mind.side(one) * self.mind.side(other)
     }
@@ -324,6 +339,7 @@ impl Together {
             _ => return Err(StateError::new("the intercepts do not fit the tasks")),
         }
         (self.mind.sizes, self.mind.clock) = (state.sizes, state.clock);
+        self.mind.sizes.recall(self.weights.shared().map(|row| row[3]));
         Ok(())
     }
 }

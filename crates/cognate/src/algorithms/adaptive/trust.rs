@@ -3,10 +3,9 @@
 //! Trust multiplies what the mixture makes of the two parts, by 1 + more; `more` is learnt by a second-order step a task, from
 //! 0, so that an outlier leaves what the others share, and nobody else does.
 //!
-//! A task whose labels are, by three deviations, rather the opposite of what the pooled member says changes sides: it learns and
-//! uses the shared weights with the other sign. Tasks that are opposed teach each other so, where they would undo what the
-//! others learn. One that is not related at all may change sides now and then, by chance; its trust says that it does not matter.
-//! Sides and trusts make a relation of rank one, which is learnt.
+//! The side, from -1 to 1, is how sure the task is that its labels go with what the pooled member says: it learns and uses the
+//! shared weights times its side. Tasks that are opposed teach each other so, where they would undo what the others learn, and
+//! one that is not sure teaches little. Sides and trusts make a relation of rank one, which is learnt.
 
 use super::rule::{curvature, implicit_logistic};
 
@@ -14,8 +13,10 @@ use super::rule::{curvature, implicit_logistic};
 const PRIOR: f64 = 5.0;
 /// Longer margins are shortened before they teach: one example must not turn everything over.
 const LONGEST: f64 = 20.0;
-/// Square of so many deviations from no connection, on the wrong side, make a task change sides.
-const CHANGES_SIDES: f64 = 9.0;
+/// How the labels go with the pooled member before anything is known: as with a relative's, and how sure that is.
+const RELATED: [f64; 2] = [1.0, 6.0];
+/// What the pooled member says before it knows anything is said loudly; little more than its sign counts.
+const LOUDEST: f64 = 1.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trust {
@@ -23,18 +24,18 @@ pub(super) struct Trust {
     more: [f64; 2],
     /// Precision: of the own, of both, of the shared.
     precision: [f64; 3],
-    /// 1, or -1 for a task on the other side.
-    side: f64,
-    /// How the labels go with the pooled member on this side, with its precision.
+    /// How the labels go with the pooled member, with its precision.
     lean: [f64; 2],
+    /// What follows from that, at hand.
+    side: f64,
 }
 
 /// Numbers that a trust is saved as.
-pub(super) const NUMBERS: usize = 8;
+pub(super) const NUMBERS: usize = 7;
 
 impl Default for Trust {
     fn default() -> Self {
-        Self { more: [0.0; 2], precision: [PRIOR, 0.0, PRIOR], side: 1.0, lean: [0.0, 1.0] }
+        Self { more: [0.0; 2], precision: [PRIOR, 0.0, PRIOR], lean: RELATED, side: 1.0 }.seen()
     }
 }
 
@@ -61,7 +62,13 @@ impl Trust {
         towards(&mut self.lean[1], keep, start.lean[1]);
     }
 
-    /// Learns from what the mixture makes of the two parts, and from the pooled member, all on the task's side.
+    /// Whether the labels go with the pooled member or against it: one deviation from nothing is sure.
+    fn seen(self) -> Self {
+        let [lean, precision] = self.lean;
+        Self { side: (lean * precision.sqrt()).clamp(-1.0, 1.0), ..self }
+    }
+
+    /// Learns from what the mixture makes of the two parts, on the task's side, and from what the pooled member says to all.
     pub(super) fn learn(&mut self, label: f64, parts: [f64; 2], pooled: f64) {
         if !(parts[0].is_finite() && parts[1].is_finite() && pooled.is_finite()) {
             return;
@@ -81,40 +88,40 @@ impl Trust {
         self.precision[0] += h * z[0] * z[0];
         self.precision[1] += h * z[0] * z[1];
         self.precision[2] += h * z[1] * z[1];
-        self.lean(label, pooled.clamp(-1.0, 1.0));
+        self.lean(label, pooled.clamp(-LOUDEST, LOUDEST));
     }
 
-    /// What the pooled member says before it knows anything is said loudly; its sign is what counts.
     fn lean(&mut self, label: f64, z: f64) {
         let [lean, precision] = &mut self.lean;
         let step = label * implicit_logistic(label * *lean * z, z * z / *precision);
         let h = curvature(*lean * z);
         *lean += step * z / *precision;
         *precision += h * z * z;
-        if *lean < 0.0 && *lean * *lean * *precision > CHANGES_SIDES {
-            *lean = -*lean;
-            self.side = -self.side;
-            // As much trust as before, and in what the others share, not against it.
-            self.more[1] = (1.0 + self.more[1]).abs() - 1.0;
-            self.precision[1] = -self.precision[1];
-        }
+        *self = self.seen();
     }
 
     pub(super) fn numbers(&self) -> [f64; NUMBERS] {
-        let Self { more, precision, side, lean } = *self;
-        [more[0], more[1], precision[0], precision[1], precision[2], side, lean[0], lean[1]]
+        let Self { more, precision, lean, side: _ } = *self;
+        [more[0], more[1], precision[0], precision[1], precision[2], lean[0], lean[1]]
+    }
+
+    /// From before sides had shades: the side comes before the lean, which is on that side.
+    pub(super) fn from_sided(numbers: &[f64; NUMBERS + 1]) -> Option<Self> {
+        let [own, shared, a, b, c, side, lean, sure] = *numbers;
+        let certain = side * lean.max(1.0 / sure.sqrt());
+        (side.abs() == 1.0).then(|| Self::from_numbers(&[own, shared, a, b, c, certain, sure]))?
     }
 
     /// None where the numbers are no trust.
     pub(super) fn from_numbers(numbers: &[f64; NUMBERS]) -> Option<Self> {
-        let [own, shared, a, b, c, side, lean, sure] = *numbers;
+        let [own, shared, a, b, c, lean, sure] = *numbers;
         let sound = numbers.iter().all(|number| number.is_finite())
             && a > 0.0
             && (a * c - b * b).is_finite()
             && a * c > b * b
-            && sure > 0.0
-            && side.abs() == 1.0;
-        sound.then_some(Self { more: [own, shared], precision: [a, b, c], side, lean: [lean, sure] })
+            && sure > 0.0;
+        sound
+            .then(|| Self { more: [own, shared], precision: [a, b, c], lean: [lean, sure], side: 0.0 }.seen())
     }
 }
 
@@ -123,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outlier_leaves_what_the_others_share_and_an_opponent_changes_sides() {
+    fn an_outlier_leaves_what_the_others_share_and_an_opponent_turns_it_round() {
         let (mut outlier, mut opponent, mut relative) =
             (Trust::default(), Trust::default(), Trust::default());
         for round in 0..400 {
@@ -132,7 +139,7 @@ mod tests {
             let mostly = if round % 5 == 0 { -label } else { label };
             outlier.learn(label, [mostly, unrelated], unrelated);
             let side = opponent.side();
-            opponent.learn(label, [0.5 * label, -label * side], -label * side);
+            opponent.learn(label, [0.5 * label, -label * side], -label);
             relative.learn(label, [0.5 * label, label], label);
         }
         assert!(outlier.factors()[1].abs() < 0.2 && outlier.factors()[0] > 1.0, "{outlier:?}");
