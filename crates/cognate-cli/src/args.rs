@@ -347,7 +347,8 @@ pub(crate) struct PredictArgs {
     /// The model
     #[arg(long, value_name = "M")]
     pub(crate) model: PathBuf,
-    /// Add the probability of the label +1, for learners whose margins say it
+    /// Add the probability of the label +1, for learners whose margins say it; what the probabilities were worth on labelled
+    /// examples is said at the end
     #[arg(long)]
     pub(crate) probability: bool,
     /// JSON lines instead of CSV

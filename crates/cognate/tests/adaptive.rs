@@ -5,6 +5,7 @@ mod harness;
 #[path = "support/samples.rs"]
 mod samples;
 
+use cognate::metrics::Reliability;
 use cognate::rng::generator;
 use rand::RngExt;
 use samples::{Sample, samples, text};
@@ -184,19 +185,17 @@ fn probabilities_are_calibrated() {
         let mut model = harness::model(&adaptive(&parameters));
         let reports = harness::learn(&mut model, &text(&samples, task_name));
         let inspect = model.learner().as_inspect();
-        let (mut bins, mut gap) = (vec![(0.0, 0.0, 0.0); 10], 0.0);
+        let mut reliability = Reliability::default();
         for report in &reports[2000..] {
-            let q = inspect.probability(report.margin).unwrap();
-            assert!((0.0..=1.0).contains(&q));
-            let bin = &mut bins[((q * 10.0) as usize).min(9)];
-            bin.0 += 1.0;
-            bin.1 += q;
-            bin.2 += if report.label > 0.0 { 1.0 } else { 0.0 };
+            let probability = inspect.probability(report.margin).unwrap();
+            assert!((0.0..=1.0).contains(&probability));
+            reliability.record(probability, report.label);
         }
-        for (count, said, were) in &bins {
-            gap += (said - were).abs() / (reports.len() - 2000) as f64;
-            assert!(*count < 500.0 || (said - were).abs() / count < 0.06, "{parameters}: {bins:?}");
+        for bin in reliability.bins().iter().filter(|bin| bin.examples >= 500) {
+            let [said, came] = [bin.mean_said(), bin.share_came()].map(Option::unwrap);
+            assert!((said - came).abs() < 0.06, "{parameters}: {reliability:?}");
         }
+        let gap = reliability.calibration_error();
         assert!(gap < 0.03, "{parameters}: expected calibration error {gap}");
     }
     let hinge = harness::model(&adaptive(&json!({"loss": "hinge", "interaction": "independent"})));
@@ -243,7 +242,7 @@ fn the_strength_of_sharing_is_found() {
     }
 }
 
-/// Every fourth task is the opposite of the others: it changes sides, and teaches them as if it were not.
+/// Every fourth task is the opposite of the others: it finds its side, and teaches them as if it were not.
 #[test]
 fn opposed_tasks_teach_each_other() {
     let mut opposed = samples(7, 40, FEATURES, 8000);
@@ -253,4 +252,19 @@ fn opposed_tasks_teach_each_other() {
     let found = mistakes(&adaptive(&json!({})), &opposed);
     let best = fixed.into_iter().min().unwrap();
     assert!(found < best, "{found} mistakes, without sides {fixed:?}");
+}
+
+/// Few examples of related tasks are no reason to be opposed.
+#[test]
+fn related_tasks_stay_on_one_side() {
+    let (tasks, mut opposed) = (5, 0);
+    for seed in 0..40 {
+        let mut model = harness::model(&adaptive(&json!({})));
+        harness::learn(&mut model, &text(&samples(seed, tasks, FEATURES, 400), task_name));
+        let relation =
+            |to, from| model.learner().as_inspect().relation(cognate::TaskId(to), cognate::TaskId(from));
+        let pairs = (0..tasks as u32).flat_map(|to| (0..to).map(move |from| (to, from)));
+        opposed += pairs.filter(|(to, from)| relation(*to, *from) <= 0.0).count();
+    }
+    assert_eq!(opposed, 0, "of 400 pairs");
 }

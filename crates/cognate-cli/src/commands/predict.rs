@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use anyhow::bail;
 use cognate::batch::Kind;
 use cognate::example::predicted_label;
+use cognate::metrics::Reliability;
 use cognate::stream::pipeline::for_each_batch;
 use cognate::stream::{Batch, Labels, Reader, ReaderOptions};
 use cognate::{Model, TaskId, Tasks};
@@ -13,7 +14,8 @@ use serde_json::json;
 
 use super::{inputs, load_model};
 use crate::args::PredictArgs;
-use crate::output::{say, stdout};
+use crate::output::{say, stdout, table};
+use crate::plot::scale::count;
 
 /// Runs the command.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
@@ -44,14 +46,14 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
         writeln!(out, "task,label,margin{last}")?;
     }
     let (mut failed, mut skipped) = (None, 0);
-    let mut best = None;
+    let mut seen = Seen::default();
     for_each_batch(&mut reader, 1, args.threads, |batch| {
         skipped += batch.skipped();
         for name in batch.new_tasks() {
             // The reader has checked the limit.
             let _ = tasks.meet(name);
         }
-        match write_batch(&mut out, batch, &model, &tasks, args, &mut best) {
+        match write_batch(&mut out, batch, &model, &tasks, args, &mut seen) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);
@@ -66,7 +68,41 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     if skipped > 0 {
         say(&format!("warning: skipped {skipped} bad lines"));
     }
+    if seen.reliability.examples() > 0 {
+        say(&reliability_report(&seen.reliability));
+    }
     Ok(())
+}
+
+/// What is kept from one example to the next.
+#[derive(Default)]
+struct Seen {
+    /// The best class so far of a line that is an example of every class.
+    best: Option<(TaskId, f64)>,
+    /// Probabilities beside the labels of examples that have one.
+    reliability: Reliability,
+}
+
+/// What the probabilities were worth.
+fn reliability_report(reliability: &Reliability) -> String {
+    let percent =
+        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", 100.0 * share));
+    let rows = reliability.bins().iter().enumerate().map(|(at, bin)| {
+        vec![
+            format!("{} to {} %", 10 * at, 10 * (at + 1)),
+            percent(bin.mean_said()),
+            percent(bin.share_came()),
+            count(bin.examples),
+        ]
+    });
+    format!(
+        "reliability on {} labelled examples: log loss {:.4}, Brier score {:.4}, calibration error {:.2} %\n{}",
+        count(reliability.examples()),
+        reliability.log_loss(),
+        reliability.brier(),
+        100.0 * reliability.calibration_error(),
+        table(&["probability", "said", "came", "examples"], rows),
+    )
 }
 
 fn write_batch(
@@ -75,7 +111,7 @@ fn write_batch(
     model: &Model,
     tasks: &Tasks,
     args: &PredictArgs,
-    best: &mut Option<(TaskId, f64)>,
+    Seen { best, reliability }: &mut Seen,
 ) -> std::io::Result<()> {
     // Every task that the model has not met is the next one it would meet.
     let next = model.learner().as_inspect().tasks() as u32;
@@ -101,6 +137,12 @@ fn write_batch(
         // What a model of real labels predicts is the margin itself.
         let label = if regression { margin } else { predicted_label(margin) };
         let probability = if args.probability { inspect.probability(margin) } else { None };
+        if let Some(probability) = probability
+            && !classes
+            && !example.label.is_nan()
+        {
+            reliability.record(probability, example.label);
+        }
         if args.json {
             let label = if regression { json!(label) } else { json!(label as i64) };
             let mut line = json!({ "task": name, "label": label, "margin": margin });

@@ -54,6 +54,12 @@ fn probabilities_come_from_learners_that_have_them() {
         assert_eq!(value["probability"].as_f64().unwrap().to_bits(), probability.to_bits());
         assert!((probability - 1.0 / (1.0 + (-margin).exp())).abs() < 1e-12);
     }
+    let said = folder.run("predict a.svm --model adaptive.cog --probability").stderr;
+    assert!(said.starts_with("reliability on 300 labelled examples: log loss 0."), "{said}");
+    assert!(said.contains("90 to 100 %"), "{said}");
+    // Without labels there is nothing to set beside.
+    folder.write("unlabelled.svm", "? qid:1 1:1\n");
+    assert_eq!(folder.run("predict unlabelled.svm --model adaptive.cog --probability").stderr, "");
     let refused = folder.run("predict a.svm --model perceptron.cog --probability");
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("margins of this perceptron are no probabilities"), "{}", refused.stderr);

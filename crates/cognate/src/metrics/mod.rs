@@ -1,7 +1,9 @@
 //! What is counted while a stream is learnt.
 
 mod curve;
+mod reliability;
 mod tally;
 
 pub use curve::{Curve, CurvePoint};
+pub use reliability::{Bin, Reliability};
 pub use tally::{Metrics, Tally};

@@ -1,0 +1,99 @@
+//! What probabilities are worth: how often what was said came true.
+
+/// Tenths in which probabilities are gathered.
+const BINS: usize = 10;
+
+/// Probabilities of the label +1, beside the labels that came.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reliability {
+    bins: [Bin; BINS],
+    squares: f64,
+    logarithms: f64,
+}
+
+/// Examples of which about the same was said.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bin {
+    /// How many.
+    pub examples: u64,
+    /// Sum of the probabilities.
+    pub said: f64,
+    /// How many had the label +1.
+    pub came: u64,
+}
+
+impl Bin {
+    /// The mean probability that was said, where there are examples.
+    pub fn mean_said(&self) -> Option<f64> {
+        (self.examples > 0).then(|| self.said / self.examples as f64)
+    }
+
+    /// The share of labels +1, where there are examples.
+    pub fn share_came(&self) -> Option<f64> {
+        (self.examples > 0).then(|| self.came as f64 / self.examples as f64)
+    }
+}
+
+impl Reliability {
+    /// Counts an example, by the probability that was said and the label that came.
+    pub fn record(&mut self, probability: f64, label: f64) {
+        let came = label > 0.0;
+        let bin = &mut self.bins[((probability * BINS as f64) as usize).min(BINS - 1)];
+        bin.examples += 1;
+        bin.said += probability;
+        bin.came += u64::from(came);
+        let of_label = if came { probability } else { 1.0 - probability };
+        self.squares += (1.0 - of_label) * (1.0 - of_label);
+        // Never was said of what came: dear, but not without end.
+        self.logarithms -= of_label.max(f64::EPSILON).ln();
+    }
+
+    /// By tenths, from 0 to 1.
+    pub fn bins(&self) -> &[Bin] {
+        &self.bins
+    }
+
+    /// How many examples were counted.
+    pub fn examples(&self) -> u64 {
+        self.bins.iter().map(|bin| bin.examples).sum()
+    }
+
+    /// Mean of (probability - outcome)^2.
+    pub fn brier(&self) -> f64 {
+        self.squares / self.examples().max(1) as f64
+    }
+
+    /// Mean of -ln of the probability of the label that came.
+    pub fn log_loss(&self) -> f64 {
+        self.logarithms / self.examples().max(1) as f64
+    }
+
+    /// Mean over the examples of how far their tenth said something else than came.
+    pub fn calibration_error(&self) -> f64 {
+        let gaps = self.bins.iter().map(|bin| (bin.said - bin.came as f64).abs());
+        gaps.sum::<f64>() / self.examples().max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_is_set_beside_what_came() {
+        let mut reliability = Reliability::default();
+        assert_eq!((reliability.examples(), reliability.calibration_error()), (0, 0.0));
+        for (probability, label) in [(0.75, 1.0), (0.75, -1.0), (1.0, 1.0), (0.0, -1.0)] {
+            reliability.record(probability, label);
+        }
+        assert_eq!(reliability.examples(), 4);
+        assert_eq!(reliability.bins()[7], Bin { examples: 2, said: 1.5, came: 1 });
+        assert_eq!(reliability.bins()[9].share_came(), Some(1.0));
+        assert_eq!(reliability.bins()[3].mean_said(), None);
+        assert!((reliability.brier() - (0.0625 + 0.5625) / 4.0).abs() < 1e-15);
+        assert!((reliability.log_loss() - (-(0.75_f64.ln()) - 0.25_f64.ln()) / 4.0).abs() < 1e-15);
+        assert!((reliability.calibration_error() - 0.5 / 4.0).abs() < 1e-15);
+        reliability.record(0.0, 1.0);
+        assert!(reliability.log_loss().is_finite());
+    }
+}
