@@ -81,18 +81,22 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found.begin(self.own.get(task.index()));
     }
 
-    /// Looks again for features that had no slot when the example was located; others may have come since.
-    fn relocate(&self, x: SparseView<'_>, found: &mut Found) {
-        if found.known_slots == self.features.len() {
-            return;
-        }
-        found.known_slots = self.features.len();
-        for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
-            if *slot == NOWHERE {
-                *slot = self.slots.get(*feature);
+    /// Looks again for features that had no slot when the example was located; whether others brought some since.
+    fn relocate(&self, x: SparseView<'_>, found: &mut Found) -> bool {
+        let mut came = false;
+        if found.known_slots != self.features.len() {
+            found.known_slots = self.features.len();
+            for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
+                if *slot == NOWHERE {
+                    *slot = self.slots.get(*feature);
+                    came |= *slot != NOWHERE;
+                }
             }
         }
-        found.moved = None;
+        if came {
+            found.moved = None;
+        }
+        came
     }
 
     /// Finds the rows of a located example, and asks for them; they hold until the task learns.
@@ -218,7 +222,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     ) {
         let locate = |weights: &Self, at: usize, found: &mut [Found; AHEAD]| {
             if at + AHEAD < batch.len() {
-                weights.prefetch_task(batch.example(at + AHEAD).task);
+                let Example { task, features, .. } = batch.example(at + AHEAD);
+                weights.prefetch_task(task);
+                features.indices().iter().for_each(|feature| weights.slots.prefetch(*feature));
             }
             if at < batch.len() {
                 let Example { task, features, .. } = batch.example(at);
@@ -226,12 +232,22 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             }
         };
         (0..AHEAD - 1).for_each(|at| locate(self, at, found));
+        // Whether the rows of the example that is next were found already, while the one before it learnt.
+        let mut ready = false;
         for (at, example) in batch.examples().enumerate() {
             locate(self, at + AHEAD - 1, found);
-            let found = &mut found[at % AHEAD];
-            self.relocate(example.features, found);
-            self.find_rows(example.task, found);
-            learn(self, example, found);
+            let this = &mut found[at % AHEAD];
+            if self.relocate(example.features, this) || !ready {
+                self.find_rows(example.task, this);
+            }
+            // Where the same task comes next, it may get rows now that are to be found then.
+            ready = at + 1 < batch.len() && batch.example(at + 1).task != example.task;
+            if ready {
+                let next = &mut found[(at + 1) % AHEAD];
+                self.relocate(batch.example(at + 1).features, next);
+                self.find_rows(batch.example(at + 1).task, next);
+            }
+            learn(self, example, &mut found[at % AHEAD]);
         }
     }
 
