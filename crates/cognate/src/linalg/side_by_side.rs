@@ -81,22 +81,18 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found.begin(self.own.get(task.index()));
     }
 
-    /// Looks again for features that had no slot when the example was located; whether others brought some since.
-    fn relocate(&self, x: SparseView<'_>, found: &mut Found) -> bool {
-        let mut came = false;
-        if found.known_slots != self.features.len() {
-            found.known_slots = self.features.len();
-            for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
-                if *slot == NOWHERE {
-                    *slot = self.slots.get(*feature);
-                    came |= *slot != NOWHERE;
-                }
+    /// Looks again for features that had no slot when the example was located; others may have come since.
+    fn relocate(&self, x: SparseView<'_>, found: &mut Found) {
+        if found.known_slots == self.features.len() {
+            return;
+        }
+        found.known_slots = self.features.len();
+        for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
+            if *slot == NOWHERE {
+                *slot = self.slots.get(*feature);
             }
         }
-        if came {
-            found.moved = None;
-        }
-        came
+        found.moved = None;
     }
 
     /// Finds the rows of a located example, and asks for them; they hold until the task learns.
@@ -232,22 +228,12 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             }
         };
         (0..AHEAD - 1).for_each(|at| locate(self, at, found));
-        // Whether the rows of the example that is next were found already, while the one before it learnt.
-        let mut ready = false;
         for (at, example) in batch.examples().enumerate() {
             locate(self, at + AHEAD - 1, found);
-            let this = &mut found[at % AHEAD];
-            if self.relocate(example.features, this) || !ready {
-                self.find_rows(example.task, this);
-            }
-            // Where the same task comes next, it may get rows now that are to be found then.
-            ready = at + 1 < batch.len() && batch.example(at + 1).task != example.task;
-            if ready {
-                let next = &mut found[(at + 1) % AHEAD];
-                self.relocate(batch.example(at + 1).features, next);
-                self.find_rows(batch.example(at + 1).task, next);
-            }
-            learn(self, example, &mut found[at % AHEAD]);
+            let found = &mut found[at % AHEAD];
+            self.relocate(example.features, found);
+            self.find_rows(example.task, found);
+            learn(self, example, found);
         }
     }
 
