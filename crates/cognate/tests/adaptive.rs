@@ -88,6 +88,42 @@ fn pooled_does_not_look_at_tasks_and_no_coupling_is_independence_of_weights() {
     assert_eq!(model.learner().as_inspect().weights(first), before);
 }
 
+/// A graph without edges, and a matrix of one task, are tasks on their own.
+#[test]
+fn nothing_given_in_common_is_independence() {
+    let (several, one) = (samples(12, TASKS, FEATURES, 500), samples(13, 1, FEATURES, 300));
+    let close = |parameters: &Value, interaction: Value, samples: &[Sample]| {
+        let independent = bits(&with(parameters.clone(), &json!("independent")), samples);
+        let found = bits(&with(parameters.clone(), &interaction), samples);
+        for (found, expected) in found.into_iter().zip(independent) {
+            let (found, expected) = (f64::from_bits(found), f64::from_bits(expected));
+            assert!(
+                (found - expected).abs() <= 1e-9 * (1.0 + expected.abs()),
+                "{found} {expected} {parameters}"
+            );
+        }
+    };
+    for parameters in variants() {
+        close(&parameters, json!({"graph": {"edges": []}}), &several);
+        close(&parameters, json!({"matrix": {"rows": [[4.0]]}}), &one);
+    }
+}
+
+/// Two groups that want the opposite of each other, and the graph says who is in which.
+#[test]
+fn a_graph_is_made_use_of() {
+    let (tasks, mut samples) = (12, samples(9, 12, FEATURES, 1200));
+    samples.iter_mut().filter(|sample| sample.task % 2 == 0).for_each(|sample| sample.label = -sample.label);
+    let pairs = (0..tasks).flat_map(|to| (0..to).map(move |from| (to, from)));
+    let edges: Vec<_> = pairs.filter(|(to, from)| to % 2 == from % 2).collect();
+    let edges: Vec<_> = edges.iter().map(|(to, from)| json!([task_name(*to), task_name(*from)])).collect();
+    let found = mistakes(&adaptive(&json!({"interaction": {"graph": {"edges": edges}}})), &samples);
+    for name in ["independent", "pooled"] {
+        let other = mistakes(&adaptive(&json!({ "interaction": name })), &samples);
+        assert!((found as f64) < 0.9 * other as f64, "{found} mistakes, {other} by {name}");
+    }
+}
+
 /// Other units: a thousand times larger or smaller. Of all features, nothing is learnt otherwise; of one, hardly anything.
 #[test]
 fn units_hardly_matter() {

@@ -43,6 +43,10 @@ conformance! {
         adaptive_hinge = r#"{"adaptive": {"loss": "hinge", "intercept": false}}"#,
         adaptive_forgetful = r#"{"adaptive": {"forget": 0.5}}"#,
         adaptive_forgetful_alone = r#"{"adaptive": {"forget": 0.5, "interaction": "independent"}}"#,
+        adaptive_graph =
+            r#"{"adaptive": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
+        adaptive_matrix = r#"{"adaptive": {"loss": "hinge", "forget": 9, "interaction": {"matrix": {"rows":
+            [[2, -0.5, 0.3, 0], [-0.5, 1.5, 0, -0.2], [0.3, 0, 1, 0.1], [0, -0.2, 0.1, 3]]}}}}"#,
         perceptron = r#""perceptron""#,
         perceptron_independent = r#"{"perceptron": {"interaction": "independent"}}"#,
         perceptron_pooled = r#"{"perceptron": {"interaction": "pooled"}}"#,

@@ -156,9 +156,13 @@ fn todays_writer_writes_the_released_bytes() {
 }
 
 /// Configs whose models are kept beside those of `perceptron`, by file.
-const OTHERS: [(&str, &str); 22] = [
+const OTHERS: [(&str, &str); 23] = [
     ("v1-adaptive-side.cog", r#"{"adaptive": {"forget": 50}}"#),
     ("v1-adaptive-alone.cog", r#"{"adaptive": {"interaction": "independent", "loss": "hinge"}}"#),
+    (
+        "v1-adaptive-graph.cog",
+        r#"{"adaptive": {"interaction": {"graph": {"edges": [["ann", "bob"]]}}, "intercept": false}}"#,
+    ),
     ("v1-perceptron-auto.cog", r#"{"perceptron": {"interaction": {"coupled": {"b": "auto"}}}}"#),
     ("v1-p-norm.cog", r#"{"p-norm-perceptron": {"p": 3.5}}"#),
     ("v1-kernel-gaussian.cog", r#"{"kernel-perceptron": {"interaction": "pairwise", "kernel": "gaussian"}}"#),

@@ -8,16 +8,18 @@
 //! out.
 //! Protocol: one task a round.
 //!
-//! State: see `adaptive/together.rs` (`coupled`, `pairwise`) and `adaptive/alone.rs` (`independent`, `pooled`).
+//! State: see `adaptive/together.rs` (`coupled`, `pairwise`), `adaptive/alone.rs` (`independent`, `pooled`) and
+//! `adaptive/related.rs` (`graph`, `matrix`).
 //!
 //! Predict: a'z, z the margins of the members' parts: a vector a task, one for all, and one of both. For a given b the
 //! last member alone, for `independent` and `pooled` one vector. The shared parts of a task count times its side, which is
 //! -1 for one that is opposed to the others.
 //! Update: w_k += v_k x_k y t, v_k = 1 / (m s_k^2 / (p r_k) + sum h x_k^2), t implicit (`adaptive/rule.rs`). R enters as the prior:
-//! of the variance p of a margin, R's share on the diagonal belongs to the task and the rest to all. a by a full
-//! second-order step.
+//! of the variance p of a margin, R's share on the diagonal belongs to the task and the rest to all; for a graph or a matrix, R's
+//! correlations are those of the tasks' weights. a by a full second-order step.
 //!
-//! Cost: predict and update O(s) whatever K is. Memory: touched weights, three numbers a weight of a task.
+//! Cost: predict and update O(s) whatever K is; for a graph or a matrix O(s) a task of the block. Memory: touched weights, three
+//! numbers a weight of a task; for a graph or a matrix two a task of the block and feature.
 //!
 //! Bound: none is proven for the whole. Online Newton steps on the logistic loss have regret O(n_parts e^Z ln n) against the
 //! best fixed a on n examples with |z| <= Z (Hazan, Agarwal and Kale 2007); the mixture's are of that kind, but implicit
@@ -32,11 +34,13 @@
 
 mod alone;
 mod mixer;
+mod related;
 mod rule;
 mod together;
 mod trust;
 
 use alone::{Alone, AloneState};
+use related::{Related, RelatedState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use together::{Together, TogetherState};
@@ -56,7 +60,7 @@ pub use rule::Loss;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdaptiveConfig {
-    /// How tasks influence each other; `graph` and `matrix` are for other learners
+    /// How tasks influence each other
     pub interaction: InteractionConfig,
     /// What is made small
     pub loss: Loss,
@@ -85,17 +89,9 @@ impl Default for AdaptiveConfig {
 
 impl Parameters for AdaptiveConfig {
     fn validate(&self) -> Vec<ConfigProblem> {
-        let mut problems: Vec<ConfigProblem> = match &self.interaction {
-            InteractionConfig::Graph(_) | InteractionConfig::Matrix(_) => {
-                let message = "adaptive takes independent, pooled, pairwise or coupled; `perceptron` takes graphs and matrices";
-                vec![ConfigProblem::new("interaction", message)]
-            }
-            interaction => interaction
-                .validate_tunable()
-                .into_iter()
-                .map(|problem| problem.within("interaction"))
-                .collect(),
-        };
+        let problems = self.interaction.validate_tunable().into_iter();
+        let mut problems: Vec<ConfigProblem> =
+            problems.map(|problem| problem.within("interaction")).collect();
         problems.extend(check_positive("rate", self.rate));
         problems.extend(self.forget.and_then(|half_life| check_positive("forget", half_life)));
         problems
@@ -160,6 +156,7 @@ pub struct Adaptive {
 enum Machine {
     Alone(Uniform, Box<Alone>),
     Together(Box<Together>),
+    Related(Box<Related>),
 }
 
 impl Adaptive {
@@ -168,9 +165,9 @@ impl Adaptive {
         title: "shared + own weights, adaptive and scale-free; finds the strength of sharing",
         paper: "our own",
         protocol: Protocol::OneTask,
-        predict_cost: "O(s)",
-        update_cost: "O(s)",
-        memory: "touched weights",
+        predict_cost: "O(s); O(K s) for graph and matrix",
+        update_cost: "O(s); O(K s) for graph and matrix",
+        memory: "touched weights; d K for graph and matrix",
         most_tasks: None,
     };
 
@@ -179,10 +176,12 @@ impl Adaptive {
         self.tasks.max(task.index() + 1)
     }
 
-    fn scales(&self, tasks: usize) -> Scales {
+    /// The two factors of R; none for a graph or a matrix.
+    fn scales(&self, tasks: usize) -> Option<Scales> {
         match &self.machine {
-            Machine::Alone(rule, _) => rule.scales(tasks),
-            Machine::Together(together) => together.scales(tasks),
+            Machine::Alone(rule, _) => Some(rule.scales(tasks)),
+            Machine::Together(together) => Some(together.scales(tasks)),
+            Machine::Related(_) => None,
         }
     }
 }
@@ -192,6 +191,7 @@ impl Predict for Adaptive {
         match &self.machine {
             Machine::Alone(_, alone) => alone.margin(task, x),
             Machine::Together(together) => together.margin(task, x),
+            Machine::Related(related) => related.margin(task, x),
         }
     }
 }
@@ -207,6 +207,7 @@ impl LearnOne for Adaptive {
         match &mut self.machine {
             Machine::Alone(_, alone) => alone.learn(example),
             Machine::Together(together) => together.learn(self.tasks, example),
+            Machine::Related(related) => related.learn(example),
         }
     }
 
@@ -220,6 +221,7 @@ impl LearnOne for Adaptive {
                 alone.learn_batch(batch, outcomes);
             }
             Machine::Together(together) => together.learn_batch(&mut self.tasks, batch, outcomes),
+            Machine::Related(_) => outcomes.extend(batch.examples().map(|example| self.learn(example))),
         }
     }
 
@@ -234,23 +236,28 @@ impl Inspect for Adaptive {
     }
 
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
-        // Sides are shown, trusts are not: those are of what a task makes of the others, not of what it teaches them.
-        let relation = self.scales(self.tasks).relation(to, from);
+        let uniform = || self.scales(self.tasks).map_or(0.0, |scales| scales.relation(to, from));
         match &self.machine {
-            Machine::Together(together) if to != from => together.sides(to, from) * relation,
-            _ => relation,
+            Machine::Related(related) => related.blocks().relation(to, from),
+            // Sides are shown, trusts are not: those are of what a task makes of the others, not of what it teaches them.
+            Machine::Together(together) if to != from => together.sides(to, from) * uniform(),
+            _ => uniform(),
         }
     }
 
     fn influence(&self, task: TaskId) -> f64 {
         let tasks = self.tasks_with(task);
-        self.scales(tasks).influence(tasks)
+        match &self.machine {
+            Machine::Related(related) => related.blocks().influence(task),
+            _ => self.scales(tasks).map_or(0.0, |scales| scales.influence(tasks)),
+        }
     }
 
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         match &self.machine {
             Machine::Alone(_, alone) => alone.weights(task),
             Machine::Together(together) => together.weights(task),
+            Machine::Related(related) => related.weights(task),
         }
     }
 
@@ -267,6 +274,7 @@ impl Inspect for Adaptive {
         match &self.machine {
             Machine::Alone(_, alone) => alone.heap_bytes(),
             Machine::Together(together) => together.heap_bytes(),
+            Machine::Related(related) => related.heap_bytes(),
         }
     }
 }
@@ -279,6 +287,8 @@ pub(crate) struct AdaptiveState {
     alone: Option<AloneState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     together: Option<TogetherState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    related: Option<RelatedState>,
 }
 
 impl Algorithm for Adaptive {
@@ -298,35 +308,28 @@ impl Algorithm for Adaptive {
                 Interaction::Uniform(rule) => {
                     Machine::Together(Box::new(Together::new(settings, Some(rule))))
                 }
-                Interaction::Blocks(_) => {
-                    return Err(ConfigProblem::new(
-                        "interaction",
-                        "graphs and matrices are for other learners",
-                    )
-                    .into());
-                }
+                Interaction::Blocks(blocks) => Machine::Related(Box::new(Related::new(settings, blocks)?)),
             }
         };
         Ok(Self { tasks: tasks.count(), machine, loss: config.loss })
     }
 
     fn state(&self) -> AdaptiveState {
-        let nothing = AdaptiveState { tasks: self.tasks as u64, alone: None, together: None };
+        let nothing = AdaptiveState { tasks: self.tasks as u64, alone: None, together: None, related: None };
         match &self.machine {
             Machine::Alone(_, alone) => AdaptiveState { alone: Some(alone.state()), ..nothing },
             Machine::Together(together) => AdaptiveState { together: Some(together.state()), ..nothing },
+            Machine::Related(related) => AdaptiveState { related: Some(related.state()), ..nothing },
         }
     }
 
     fn restore(&mut self, state: AdaptiveState) -> Result<(), StateError> {
         let tasks = restored_tasks(state.tasks, self.tasks)?;
-        match (&mut self.machine, state) {
-            (Machine::Alone(_, alone), AdaptiveState { alone: Some(saved), together: None, .. }) => {
-                alone.restore(tasks.max(1), saved)?;
-            }
-            (Machine::Together(together), AdaptiveState { alone: None, together: Some(saved), .. }) => {
-                together.restore(tasks, saved)?;
-            }
+        let AdaptiveState { alone, together, related, .. } = state;
+        match (&mut self.machine, alone, together, related) {
+            (Machine::Alone(_, alone), Some(saved), None, None) => alone.restore(tasks.max(1), saved)?,
+            (Machine::Together(together), None, Some(saved), None) => together.restore(tasks, saved)?,
+            (Machine::Related(related), None, None, Some(saved)) => related.restore(tasks, saved)?,
             _ => return Err(StateError::new("the weights are not of the kind that the interaction keeps")),
         }
         self.tasks = tasks;

@@ -100,7 +100,12 @@ impl TaskRows {
 
     /// Walks the rows of an example's features that have one, asking for those some features ahead.
     #[inline]
-    fn for_each_row(&self, x: SparseView<'_>, columns: Range<usize>, mut each: impl FnMut(&[f64], f64)) {
+    pub(crate) fn for_each_row(
+        &self,
+        x: SparseView<'_>,
+        columns: Range<usize>,
+        mut each: impl FnMut(&[f64], f64),
+    ) {
         let (indices, values) = (x.indices(), x.values());
         let mut found = [0_u32; AHEAD];
         for at in 0..indices.len() + AHEAD {
@@ -213,7 +218,7 @@ impl TaskRows {
 
     /// Walks the rows of an example's features, making those that are missing.
     #[inline]
-    fn for_each_row_mut(&mut self, x: SparseView<'_>, mut each: impl FnMut(&mut [f64], f64)) {
+    pub(crate) fn for_each_row_mut(&mut self, x: SparseView<'_>, mut each: impl FnMut(&mut [f64], f64)) {
         let (indices, values) = (x.indices(), x.values());
         let mut found = [0_usize; AHEAD];
         for at in 0..indices.len() + AHEAD {
@@ -227,6 +232,11 @@ impl TaskRows {
                 self.ask_for(start, 0..self.tasks);
             }
         }
+    }
+
+    /// Changes every row.
+    pub(crate) fn change_rows(&mut self, change: impl FnMut(&mut [f64])) {
+        self.weights.chunks_exact_mut(self.stride.max(1)).for_each(change);
     }
 
     /// `w_i += step * x` for the task in the given column.

@@ -50,6 +50,13 @@ def zeros():
     return [0.0] * (FEATURES + 1)
 
 
+def ratios(s):
+    """r of every feature, 1 of the intercept."""
+    met = [v for v in s[:FEATURES] if v > 0]
+    usual = math.exp(sum(math.log(v) for v in met) / len(met)) if met else 1.0
+    return [max(0.25, min(4.0, v / usual)) for v in s[:FEATURES]] + [1.0]
+
+
 class Trust:
     """What sets a task apart: factors of its own and the shared part, and its side."""
 
@@ -169,9 +176,7 @@ class Learner:
                     for vector in [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]:
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
-        met = [v for v in s[:FEATURES] if v > 0]
-        usual = math.exp(sum(math.log(v) for v in met) / len(met)) if met else 1.0
-        ratio = [max(0.25, min(4.0, v / usual)) for v in s[:FEATURES]] + [1.0]
+        ratio = ratios(s)
         self.sizes[known][0] += sum(ratio[k] * (v / s[k]) ** 2 for k, v in enumerate(x) if v)
         self.sizes[known][1] += 1
         m = self.sizes[known][0] / self.sizes[known][1]
@@ -191,6 +196,65 @@ class Learner:
             precision[:] = [p + h * v * v for p, v in zip(precision, x)]
 
 
+def inverse(matrix):
+    n = len(matrix)
+    columns = [solve(matrix, [float(i == j) for i in range(n)]) for j in range(n)]
+    return [[columns[j][i] for j in range(n)] for i in range(n)]
+
+
+def square_root(matrix):
+    """Of a positive definite matrix, by the iteration of Denman and Beavers."""
+    n = len(matrix)
+    y, z = matrix, [[float(i == j) for j in range(n)] for i in range(n)]
+    for _ in range(60):
+        inverse_y, inverse_z = inverse(y), inverse(z)
+        y, z = ([[(a + b) / 2 for a, b in zip(*rows)] for rows in zip(*pair)] for pair in [(y, inverse_z), (z, inverse_y)])
+    return y
+
+
+class Graph:
+    """w_i = sum_j B_ij v_j, B B' the correlations of (I + L)^-1."""
+
+    def __init__(self, interaction, loss="logistic", forget=None, intercept=True, rate=1.0):
+        self.loss, self.intercept, self.prior = loss, intercept, ALONE * rate
+        self.keep = 1.0 if forget is None else 2 ** (-1 / forget)
+        a = [[float(i == j) for j in range(TASKS)] for i in range(TASKS)]
+        for i, j, *weight in interaction["graph"]["edges"]:
+            i, j, weight = int(i) - 1, int(j) - 1, (weight or [1.0])[0]
+            for k, l, sign in [(i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)]:
+                a[k][l] += sign * weight
+        r = inverse(a)
+        self.b = square_root([[r[i][j] / math.sqrt(r[i][i] * r[j][j]) for j in range(TASKS)] for i in range(TASKS)])
+        self.v, self.p = [zeros() for _ in range(TASKS)], [zeros() for _ in range(TASKS)]
+        self.s, self.sizes = zeros(), [0.0, 0]
+
+    def margin(self, task, x):
+        return sum(b * sum(w * v for w, v in zip(vector, x)) for b, vector in zip(self.b[task], self.v))
+
+    def learn(self, task, x, y):
+        margin, s = self.margin(task, x), self.s
+        self.p = [[self.keep * p for p in row] for row in self.p]
+        if self.loss == "hinge" and y * margin > 1:
+            return
+        for k, v in enumerate(x):
+            if abs(v) > s[k]:
+                if abs(v) > 10 * s[k]:
+                    for vector in self.v:
+                        vector[k] *= s[k] / abs(v)
+                s[k] = abs(v)
+        ratio = ratios(s)
+        self.sizes[0] += sum(ratio[k] * (v / s[k]) ** 2 for k, v in enumerate(x) if v)
+        self.sizes[1] += 1
+        m, b = self.sizes[0] / self.sizes[1], self.b[task]
+        rate = lambda j, k: 1 / (m * s[k] ** 2 / ratio[k] / self.prior + self.p[j][k])
+        rates = [[rate(j, k) * b[j] * v if v else 0.0 for k, v in enumerate(x)] for j in range(TASKS)]
+        variance = sum(b[j] * r * v for j in range(TASKS) for r, v in zip(rates[j], x))
+        t, h = implicit(y * margin, variance, self.loss), curvature(margin, self.loss)
+        for j in range(TASKS):
+            self.v[j] = [w + y * t * r for w, r in zip(self.v[j], rates[j])]
+            self.p[j] = [p + h * (b[j] * v) ** 2 for p, v in zip(self.p[j], x)]
+
+
 def examples():
     for line in open(STREAM):
         label, task, *pairs = line.split()
@@ -202,7 +266,8 @@ def examples():
 
 
 def write(name, parameters):
-    learner = Learner(**{"interaction": {"coupled": {"b": "auto"}}, **parameters})
+    parameters_of_all = {"interaction": {"coupled": {"b": "auto"}}, **parameters}
+    learner = (Graph if "graph" in parameters_of_all["interaction"] else Learner)(**parameters_of_all)
     margins, mistaken, per_task, gap = [], [], [0] * TASKS, math.inf
     for line, (y, task, x) in enumerate(examples()):
         x[FEATURES] = 1.0 if learner.intercept else 0.0
@@ -230,3 +295,6 @@ write("adaptive_auto", {})
 write("adaptive_independent", {"interaction": "independent", "rate": 2.0})
 write("adaptive_coupled_hinge", {"interaction": {"coupled": {"b": 2}}, "loss": "hinge", "intercept": False})
 write("adaptive_forgetful", {"forget": 40.0})
+GRAPH = {"graph": {"edges": [["1", "2"], ["2", "3", 0.5]]}}
+write("adaptive_graph", {"interaction": GRAPH})
+write("adaptive_graph_hinge", {"interaction": GRAPH, "loss": "hinge", "forget": 60.0, "intercept": False})
