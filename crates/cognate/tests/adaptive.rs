@@ -5,6 +5,7 @@ mod harness;
 #[path = "support/samples.rs"]
 mod samples;
 
+use cognate::SparseView;
 use cognate::metrics::Reliability;
 use cognate::rng::generator;
 use rand::RngExt;
@@ -36,8 +37,13 @@ fn mistakes(config: &Value, samples: &[Sample]) -> usize {
 }
 
 /// Every choice that makes it another machine inside, beside its interaction.
-fn variants() -> [Value; 3] {
-    [json!({}), json!({"loss": "hinge", "intercept": false}), json!({"forget": 30, "rate": 0.5})]
+fn variants() -> [Value; 4] {
+    [
+        json!({}),
+        json!({"loss": "hinge", "intercept": false}),
+        json!({"forget": 30, "rate": 0.5}),
+        json!({"average": true}),
+    ]
 }
 
 fn with(mut parameters: Value, interaction: &Value) -> Value {
@@ -121,6 +127,33 @@ fn a_graph_is_made_use_of() {
     for name in ["independent", "pooled"] {
         let other = mistakes(&adaptive(&json!({ "interaction": name })), &samples);
         assert!((found as f64) < 0.9 * other as f64, "{found} mistakes, {other} by {name}");
+    }
+}
+
+/// From example to example, what is said about another one moves less.
+#[test]
+fn the_mean_of_the_weights_is_steadier() {
+    let samples = samples(21, 1, FEATURES, 600);
+    let indices: Vec<u32> = (0..FEATURES as u32).collect();
+    let probe = SparseView::try_new(&indices, &samples[0].x).unwrap();
+    for interaction in [json!("pooled"), json!({"coupled": {"b": 2}}), json!({"matrix": {"rows": [[1.0]]}})] {
+        let [now, mean] = [false, true].map(|average| {
+            let mut model =
+                harness::model(&adaptive(&json!({"interaction": interaction, "average": average})));
+            let said: Vec<f64> = samples
+                .iter()
+                .map(|sample| {
+                    harness::learn(&mut model, &text(std::slice::from_ref(sample), task_name));
+                    model.learner().as_predict().margin(model.tasks().find("1").unwrap(), probe)
+                })
+                .collect();
+            let moves: f64 = said[200..].windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum();
+            moves / said[599].abs()
+        });
+        assert!(
+            mean < 0.7 * now,
+            "{mean} moves of the mean, {now} of the weights as they are; {interaction}"
+        );
     }
 }
 

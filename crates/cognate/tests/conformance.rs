@@ -43,6 +43,11 @@ conformance! {
         adaptive_hinge = r#"{"adaptive": {"loss": "hinge", "intercept": false}}"#,
         adaptive_forgetful = r#"{"adaptive": {"forget": 0.5}}"#,
         adaptive_forgetful_alone = r#"{"adaptive": {"forget": 0.5, "interaction": "independent"}}"#,
+        adaptive_average = r#"{"adaptive": {"average": true}}"#,
+        adaptive_average_alone = r#"{"adaptive": {"average": true, "interaction": "independent"}}"#,
+        adaptive_average_pooled = r#"{"adaptive": {"average": true, "interaction": "pooled", "loss": "hinge"}}"#,
+        adaptive_average_graph =
+            r#"{"adaptive": {"average": true, "interaction": {"graph": {"edges": [["b", "a"], ["c", "a", 0.5]]}}}}"#,
         adaptive_graph =
             r#"{"adaptive": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
         adaptive_matrix = r#"{"adaptive": {"loss": "hinge", "forget": 9, "interaction": {"matrix": {"rows":

@@ -18,6 +18,8 @@
 //! of the variance p of a margin, R's share on the diagonal belongs to the task and the rest to all; for a graph or a matrix, R's
 //! correlations are those of the tasks' weights. a by a full second-order step.
 //!
+//! With `average` the mean of the weights predicts (`adaptive/averages.rs`), and they step by their own margins.
+//!
 //! Cost: predict and update O(s) whatever K is; for a graph or a matrix O(s) a task of the block. Memory: touched weights, three
 //! numbers a weight of a task; for a graph or a matrix two a task of the block and feature.
 //!
@@ -33,6 +35,7 @@
 //! multiplying one of them changes its prior deviation by a factor of four at most.
 
 mod alone;
+mod averages;
 mod mixer;
 mod related;
 mod rule;
@@ -68,6 +71,10 @@ pub struct AdaptiveConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub forget: Option<f64>,
+    /// Whether the mean of all weights so far predicts, late ones counting more: steadier, but seldom better, since steps become
+    /// shorter by themselves; not together with `forget`
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub average: bool,
     /// Whether there is a weight for a feature that is always 1
     pub intercept: bool,
     /// How far first steps go, against what suits most data; positive
@@ -81,6 +88,7 @@ impl Default for AdaptiveConfig {
             interaction: InteractionConfig::Coupled(CoupledConfig { b: Tunable::Auto }),
             loss: Loss::default(),
             forget: None,
+            average: false,
             intercept: true,
             rate: 1.0,
         }
@@ -94,6 +102,10 @@ impl Parameters for AdaptiveConfig {
             problems.map(|problem| problem.within("interaction")).collect();
         problems.extend(check_positive("rate", self.rate));
         problems.extend(self.forget.and_then(|half_life| check_positive("forget", half_life)));
+        if self.average && self.forget.is_some() {
+            let message = "the mean of all weights forgets nothing; take `average` or `forget`";
+            problems.push(ConfigProblem::new("average", message));
+        }
         problems
     }
 
@@ -124,14 +136,15 @@ struct Settings {
     loss: Loss,
     forget: Option<f64>,
     intercept: bool,
+    average: bool,
     prior: Prior,
 }
 
 impl Settings {
     fn of(config: &AdaptiveConfig, mixture: bool) -> Self {
-        let AdaptiveConfig { loss, forget, intercept, rate, .. } = *config;
+        let AdaptiveConfig { loss, forget, average, intercept, rate, .. } = *config;
         let wide = if mixture { 50.0 } else { 10.0 };
-        Self { loss, forget, intercept, prior: Prior { wide: wide * rate, narrow: 5.0 * rate } }
+        Self { loss, forget, average, intercept, prior: Prior { wide: wide * rate, narrow: 5.0 * rate } }
     }
 }
 

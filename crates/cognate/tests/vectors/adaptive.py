@@ -121,8 +121,8 @@ class Mixer:
 class Learner:
     """Weight vectors in four parts; own parts and precisions one a task, s and m common, or one of all a task."""
 
-    def __init__(self, interaction, loss="logistic", forget=None, intercept=True, rate=1.0):
-        self.interaction, self.loss, self.intercept = interaction, loss, intercept
+    def __init__(self, interaction, loss="logistic", forget=None, intercept=True, rate=1.0, average=False):
+        self.interaction, self.loss, self.intercept, self.average = interaction, loss, intercept, average
         self.keep = 1.0 if forget is None else 2 ** (-1 / forget)
         self.auto = interaction == {"coupled": {"b": "auto"}}
         self.apart = interaction == "independent"
@@ -140,28 +140,49 @@ class Learner:
         self.own, self.shared = [zeros() for _ in range(TASKS)], zeros()
         self.s, self.sizes = [zeros() for _ in range(TASKS)], [[0.0, 0] for _ in range(TASKS)]
         self.mixer = Mixer()
+        self.sums = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [zeros(), zeros()]
+        self.seen, self.all_seen = [0] * TASKS, 0
 
-    def said(self, task, x):
-        vectors = [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]
-        return [sum(w * v for w, v in zip(vector, x)) for vector in vectors]
+    def vectors(self, task):
+        return [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]
 
-    def parts(self, task, x):
-        z = self.said(task, x)
+    def summed(self, task):
+        return [self.sums[0][task], self.sums[1][task], self.sums[2], self.sums[3]]
+
+    def said(self, task, x, average):
+        """What the parts say: the vectors as they are, or their means, those after example t counting t times."""
+        if not average:
+            return [sum(w * v for w, v in zip(vector, x)) for vector in self.vectors(task)]
+        counts = [self.seen[task]] * 2 + [self.all_seen] * 2
+        dots = [sum(w * v for w, v in zip(vector, x)) for vector in self.summed(task)]
+        return [dot / (n * (n + 1) / 2) if n else 0.0 for dot, n in zip(dots, counts)]
+
+    def parts(self, task, x, average):
+        z = self.said(task, x, average)
         return z[:2] + [self.side(task) * part for part in z[2:]]
 
     def side(self, task):
         return self.mixer.trusts[task].side if self.auto else 1
 
     def margin(self, task, x):
-        z = self.parts(task, x)
+        z = self.parts(task, x, self.average)
         a = self.mixer.weights(task) if self.auto else [1.0] * 4
         return sum(u * v for u, v in zip(a, z))
 
     def learn(self, task, x, y):
-        z, margin, known = self.parts(task, x), self.margin(task, x), task if self.apart else 0
+        self.step(task, x, y)
+        self.seen[task] += 1
+        self.all_seen += 1
+        counts = [self.seen[task]] * 2 + [self.all_seen] * 2
+        for total, vector, count in zip(self.summed(task), self.vectors(task), counts):
+            total[:] = [a + count * b for a, b in zip(total, vector)]
+
+    def step(self, task, x, y):
+        z, margin, known = self.parts(task, x, False), self.margin(task, x), task if self.apart else 0
         side = self.side(task)
         if self.auto:
-            self.mixer.learn(task, y, z, self.said(task, x)[2], self.keep)
+            said = self.said(task, x, self.average)
+            self.mixer.learn(task, y, self.parts(task, x, self.average), said[2], self.keep)
         fading = [self.own[task]] if self.apart else self.own + [self.shared]
         for precision in fading:
             precision[:] = [self.keep * p for p in precision]
@@ -173,7 +194,7 @@ class Learner:
         for k, v in enumerate(x):
             if abs(v) > s[k]:
                 if abs(v) > 10 * s[k]:
-                    for vector in [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]:
+                    for vector in self.vectors(task) + self.summed(task):
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
         ratio = ratios(s)
@@ -191,7 +212,7 @@ class Learner:
         for part, step in steps:
             vector = self.w[part][task] if part < 2 else self.w[part]
             vector[:] = [w + d for w, d in zip(vector, step)]
-        h = curvature(margin, self.loss)
+        h = curvature(margin if self.auto else said[self.members[0][0]], self.loss)
         for precision in [self.own[task], self.shared]:
             precision[:] = [p + h * v * v for p, v in zip(precision, x)]
 
@@ -215,8 +236,8 @@ def square_root(matrix):
 class Graph:
     """w_i = sum_j B_ij v_j, B B' the correlations of (I + L)^-1."""
 
-    def __init__(self, interaction, loss="logistic", forget=None, intercept=True, rate=1.0):
-        self.loss, self.intercept, self.prior = loss, intercept, ALONE * rate
+    def __init__(self, interaction, loss="logistic", forget=None, intercept=True, rate=1.0, average=False):
+        self.loss, self.intercept, self.prior, self.average = loss, intercept, ALONE * rate, average
         self.keep = 1.0 if forget is None else 2 ** (-1 / forget)
         a = [[float(i == j) for j in range(TASKS)] for i in range(TASKS)]
         for i, j, *weight in interaction["graph"]["edges"]:
@@ -227,19 +248,30 @@ class Graph:
         self.b = square_root([[r[i][j] / math.sqrt(r[i][i] * r[j][j]) for j in range(TASKS)] for i in range(TASKS)])
         self.v, self.p = [zeros() for _ in range(TASKS)], [zeros() for _ in range(TASKS)]
         self.s, self.sizes = zeros(), [0.0, 0]
+        self.sums, self.seen = [zeros() for _ in range(TASKS)], 0
+
+    def mixed(self, vectors, task, x):
+        return sum(b * sum(w * v for w, v in zip(vector, x)) for b, vector in zip(self.b[task], vectors))
 
     def margin(self, task, x):
-        return sum(b * sum(w * v for w, v in zip(vector, x)) for b, vector in zip(self.b[task], self.v))
+        if self.average:
+            return self.mixed(self.sums, task, x) / max(1, self.seen * (self.seen + 1) / 2)
+        return self.mixed(self.v, task, x)
 
     def learn(self, task, x, y):
-        margin, s = self.margin(task, x), self.s
+        self.step(task, x, y)
+        self.seen += 1
+        self.sums = [[a + self.seen * b for a, b in zip(*pair)] for pair in zip(self.sums, self.v)]
+
+    def step(self, task, x, y):
+        margin, s = self.mixed(self.v, task, x), self.s
         self.p = [[self.keep * p for p in row] for row in self.p]
         if self.loss == "hinge" and y * margin > 1:
             return
         for k, v in enumerate(x):
             if abs(v) > s[k]:
                 if abs(v) > 10 * s[k]:
-                    for vector in self.v:
+                    for vector in self.v + self.sums:
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
         ratio = ratios(s)
@@ -298,3 +330,7 @@ write("adaptive_forgetful", {"forget": 40.0})
 GRAPH = {"graph": {"edges": [["1", "2"], ["2", "3", 0.5]]}}
 write("adaptive_graph", {"interaction": GRAPH})
 write("adaptive_graph_hinge", {"interaction": GRAPH, "loss": "hinge", "forget": 60.0, "intercept": False})
+write("adaptive_average", {"average": True})
+write("adaptive_average_coupled", {"average": True, "interaction": {"coupled": {"b": 2}}})
+write("adaptive_average_independent", {"average": True, "interaction": "independent", "loss": "hinge"})
+write("adaptive_average_graph", {"average": True, "interaction": GRAPH})

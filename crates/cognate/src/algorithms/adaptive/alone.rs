@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::averages::{Averages, AveragesState, less};
 use super::rule::{Clock, Sizes, gain, unit_of_intercept};
 use super::{Settings, add_intercept};
 use crate::error::StateError;
@@ -31,6 +32,7 @@ struct Mind {
     /// One vector for all tasks.
     pooled: bool,
     vectors: Vec<Vector>,
+    averages: Option<Box<Averages>>,
     /// Rates times values; scratch, not state.
     rates: Vec<f64>,
 }
@@ -56,10 +58,16 @@ impl Mind {
         margin
     }
 
-    /// Learns, on an example whose rows have been found; whether anything changed.
+    /// How far a margin is beyond that of the mean of the weights, where that is what predicts.
+    fn beyond(&self, vector: TaskId, x: SparseView<'_>) -> f64 {
+        let intercept = self.settings.intercept;
+        self.averages.as_ref().map_or(0.0, |averages| averages.beyond(vector, x, intercept)[0])
+    }
+
+    /// Learns from the margin of the weights as they are, on an example whose rows have been found; whether anything changed.
     fn update(&mut self, weights: &mut Table, example: Example<'_>, margin: f64, found: &mut Found) -> bool {
         let Example { task: vector, features, label } = example;
-        let Settings { loss, forget, intercept, prior } = self.settings;
+        let Settings { loss, forget, intercept, prior, .. } = self.settings;
         if self.vectors.len() <= vector.index() {
             self.vectors.resize(vector.index() + 1, Vector::default());
         }
@@ -72,7 +80,16 @@ impl Mind {
             return forget.is_some();
         }
         weights.make_rows(vector, features, found);
-        weights.for_each_mut(features, found, |_, row, value| row[0] *= mind.sizes.grow(&mut row[2], value));
+        let mut indices = features.indices().iter();
+        weights.for_each_mut(features, found, |_, row, value| {
+            let (shrink, feature) = (mind.sizes.grow(&mut row[2], value), indices.next());
+            row[0] *= shrink;
+            if let (Some(averages), Some(feature)) = (&mut self.averages, feature)
+                && shrink < 1.0
+            {
+                averages.shrink(vector, *feature, shrink);
+            }
+        });
         let (usual, mut sum) = (mind.sizes.usual(), if intercept { 1.0 } else { 0.0 });
         weights.for_each(features, found, |_, row, value| sum += usual.normalised(value, row[2]));
         mind.sizes.count(sum);
@@ -99,12 +116,20 @@ impl Mind {
             mind.intercept.0 += step * of_intercept;
             mind.intercept.1 += precision;
         }
+        if let Some(averages) = &mut self.averages {
+            let rate = |at: usize| self.rates.get(at).copied().unwrap_or(of_intercept);
+            averages.add(vector, features, intercept, |at| [step * rate(at), 0.0, 0.0, 0.0]);
+        }
         true
     }
 
     fn learn(&mut self, weights: &mut Table, example: Example<'_>, found: &mut Found) -> Outcome {
-        let margin = self.margin(weights, example.task, example.features, found);
-        Outcome { margin, updated: self.update(weights, example, margin, found) }
+        let present = self.margin(weights, example.task, example.features, found);
+        let margin = present - self.beyond(example.task, example.features);
+        let updated = self.update(weights, example, present, found);
+        let Some(averages) = &mut self.averages else { return Outcome { margin, updated } };
+        averages.count(example.task);
+        Outcome { margin, updated: true }
     }
 }
 
@@ -112,7 +137,13 @@ impl Alone {
     pub(super) fn new(settings: Settings, pooled: bool) -> Self {
         Self {
             weights: Table::new(),
-            mind: Mind { settings, pooled, vectors: Vec::new(), rates: Vec::new() },
+            mind: Mind {
+                settings,
+                pooled,
+                vectors: Vec::new(),
+                averages: settings.average.then(|| Box::new(Averages::new())),
+                rates: Vec::new(),
+            },
             found: Default::default(),
         }
     }
@@ -120,7 +151,7 @@ impl Alone {
     pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         let (mut found, vector) = (Found::default(), self.mind.vector(task));
         self.weights.find(vector, x, &mut found);
-        self.mind.margin(&self.weights, vector, x, &found)
+        self.mind.margin(&self.weights, vector, x, &found) - self.mind.beyond(vector, x)
     }
 
     pub(super) fn learn(&mut self, example: Example<'_>) -> Outcome {
@@ -143,17 +174,28 @@ impl Alone {
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         let vector = self.mind.vector(task);
         let mut weights = self.weights.weights(vector, |_, row| row[0]);
-        let intercept = self.mind.vectors.get(vector.index()).map_or(0.0, |vector| vector.intercept.0);
+        let mut intercept = self.mind.vectors.get(vector.index()).map_or(0.0, |vector| vector.intercept.0);
+        if let Some(averages) = &self.mind.averages {
+            let (beyond, beyond_intercept) = averages.weights_beyond(vector, &[1.0, 0.0, 0.0, 0.0]);
+            weights = less(weights, beyond);
+            intercept -= beyond_intercept;
+        }
         add_intercept(&mut weights, intercept);
         weights
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.weights.heap_bytes() + self.mind.vectors.capacity() * size_of::<Vector>()
+        self.weights.heap_bytes()
+            + self.mind.vectors.capacity() * size_of::<Vector>()
+            + self.mind.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
     }
 
     pub(super) fn state(&self) -> AloneState {
-        AloneState { weights: self.weights.state(|_, row| *row), vectors: self.mind.vectors.clone() }
+        AloneState {
+            weights: self.weights.state(|_, row| *row),
+            vectors: self.mind.vectors.clone(),
+            averages: self.mind.averages.as_ref().map(|averages| averages.state()),
+        }
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: AloneState) -> Result<(), StateError> {
@@ -165,6 +207,7 @@ impl Alone {
         if state.vectors.len() > tasks || !state.vectors.iter().all(sound) {
             return Err(StateError::new("what the learners know does not fit the tasks"));
         }
+        super::averages::restore(self.mind.averages.as_deref_mut(), tasks, state.averages)?;
         self.mind.vectors = state.vectors;
         for (task, vector) in self.mind.vectors.iter_mut().enumerate() {
             vector.sizes.recall(self.weights.rows_of(TaskId(task as u32)).map(|row| row[2]));
@@ -178,4 +221,6 @@ impl Alone {
 pub(crate) struct AloneState {
     weights: SideBySideState,
     vectors: Vec<Vector>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    averages: Option<AveragesState>,
 }

@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::alone::{Alone, AloneState};
+use super::averages::sum_to;
 use super::rule::{Clock, Sizes, gain, unit_of_intercept};
 use super::{Settings, add_intercept};
 use crate::block::Block;
@@ -33,12 +34,19 @@ pub(super) struct Related {
 struct Group {
     /// B.
     root: Symmetric,
-    /// Of each feature: v of every task, their precisions, s.
+    /// Of each feature: v of every task, their precisions, s, and where means predict, the sums of `averages`.
     rows: TaskRows,
     sizes: Sizes,
     clock: Clock,
-    /// The same of the feature that is always 1, without s.
+    /// The same of the feature that is always 1, with an s that nobody reads.
     intercepts: Vec<f64>,
+    /// Examples, where means predict; they are counted a block.
+    examples: u64,
+}
+
+/// Numbers a feature.
+fn columns(tasks: usize, settings: Settings) -> usize {
+    if settings.average { 3 * tasks + 1 } else { 2 * tasks + 1 }
 }
 
 /// v of every task, their precisions, and what comes after them.
@@ -64,27 +72,44 @@ fn root_of_correlations(relation: &Symmetric) -> Option<Symmetric> {
 }
 
 impl Group {
-    fn new(relation: &Symmetric) -> Option<Self> {
+    fn new(settings: Settings, relation: &Symmetric) -> Option<Self> {
         let (root, tasks) = (root_of_correlations(relation)?, relation.size());
         Some(Self {
             root,
-            rows: TaskRows::new(2 * tasks + 1),
+            rows: TaskRows::new(columns(tasks, settings)),
             sizes: Sizes::default(),
             clock: Clock::default(),
-            intercepts: vec![0.0; 2 * tasks],
+            intercepts: vec![0.0; columns(tasks, settings)],
+            examples: 0,
         })
     }
 
-    fn margin(&self, column: usize, x: SparseView<'_>) -> f64 {
+    /// The margin of the weights as they are.
+    fn present(&self, column: usize, x: SparseView<'_>) -> f64 {
         let root = self.root.row(column);
         let mut margin = mixed(root, &self.intercepts[..root.len()]);
         self.rows.for_each_row(x, 0..root.len(), |v, value| margin += mixed(root, v) * value);
         margin
     }
 
-    /// Whether anything changed.
+    /// How far it is beyond that of the mean of the weights, where that is what predicts.
+    fn beyond(&self, column: usize, x: SparseView<'_>) -> f64 {
+        let (root, sums) = (self.root.row(column), 2 * self.root.size() + 1);
+        if self.intercepts.len() == sums {
+            return 0.0;
+        }
+        let mut beyond = mixed(root, &self.intercepts[sums..]);
+        self.rows.for_each_row(x, sums..sums + root.len(), |sums, value| beyond += mixed(root, sums) * value);
+        beyond / sum_to(self.examples.max(1))
+    }
+
+    fn margin(&self, column: usize, x: SparseView<'_>) -> f64 {
+        self.present(column, x) - self.beyond(column, x)
+    }
+
+    /// Learns from the margin of the weights as they are; whether anything changed.
     fn update(&mut self, settings: Settings, column: usize, example: Example<'_>, margin: f64) -> bool {
-        let Settings { loss, forget, intercept, prior } = settings;
+        let Settings { loss, forget, intercept, prior, average } = settings;
         let Example { features, label, .. } = example;
         let (root, tasks) = (self.root.row(column), self.root.size());
         if let Some(factor) = self.clock.tick(forget) {
@@ -97,10 +122,12 @@ impl Group {
             return forget.is_some();
         }
         self.rows.for_each_row_mut(features, |row, value| {
-            let (v, _, s) = parts(row, tasks);
-            let shrink = self.sizes.grow(&mut s[0], value);
-            if shrink < 1.0 {
-                v.iter_mut().for_each(|weight| *weight *= shrink);
+            let (v, _, rest) = parts(row, tasks);
+            if let [s, sums @ ..] = rest {
+                let shrink = self.sizes.grow(s, value);
+                if shrink < 1.0 {
+                    v.iter_mut().chain(sums).for_each(|weight| *weight *= shrink);
+                }
             }
         });
         let (usual, mut sum) = (self.sizes.usual(), if intercept { 1.0 } else { 0.0 });
@@ -120,12 +147,18 @@ impl Group {
             total += variance(usual.unit(mean, s[0]), precisions, value);
         });
         if intercept {
-            total += variance(unit_of_intercept(mean), &self.intercepts[tasks..], 1.0);
+            total += variance(unit_of_intercept(mean), &self.intercepts[tasks..2 * tasks], 1.0);
         }
         let step = label * loss.step(label * margin, total);
         let h = loss.curvature(margin) / seen;
+        let before = sum_to(self.examples);
         let change = |row: &mut [f64], unit: f64, value: f64| {
-            let (v, precisions, _) = parts(row, tasks);
+            let (v, precisions, rest) = parts(row, tasks);
+            if average {
+                for ((b, sum), precision) in root.iter().zip(&mut rest[1..]).zip(&*precisions) {
+                    *sum += before * step * b * value * rate(unit, *precision);
+                }
+            }
             for ((b, v), precision) in root.iter().zip(v).zip(precisions) {
                 *v += step * b * value * rate(unit, *precision);
                 *precision += gain(h * b * b, value);
@@ -142,18 +175,22 @@ impl Group {
     }
 
     fn weights(&self, column: usize) -> Vec<(u32, f64)> {
-        let root = self.root.row(column);
-        let rows = self.rows.rows().map(|(feature, row)| (feature, mixed(root, &row[..root.len()])));
+        let (root, sums) = (self.root.row(column), 2 * self.root.size() + 1);
+        let weight = |row: &[f64]| {
+            mixed(root, &row[..root.len()]) - mixed(root, &row[sums..]) / sum_to(self.examples.max(1))
+        };
+        let rows = self.rows.rows().map(|(feature, row)| (feature, weight(row)));
         let mut weights: Vec<(u32, f64)> = rows.filter(|pair| pair.1 != 0.0).collect();
         weights.sort_unstable_by_key(|pair| pair.0);
-        add_intercept(&mut weights, mixed(root, &self.intercepts[..root.len()]));
+        add_intercept(&mut weights, weight(&self.intercepts));
         weights
     }
 }
 
 impl Related {
     pub(super) fn new(settings: Settings, blocks: Blocks) -> Result<Self, ConfigError> {
-        let groups: Option<Vec<Group>> = blocks.relations().iter().map(Group::new).collect();
+        let groups: Option<Vec<Group>> =
+            blocks.relations().iter().map(|relation| Group::new(settings, relation)).collect();
         let groups =
             groups.ok_or_else(|| ConfigProblem::new("interaction", "its spectrum cannot be found"))?;
         Ok(Self { settings, blocks, groups, outside: Alone::new(settings, false) })
@@ -173,8 +210,11 @@ impl Related {
     pub(super) fn learn(&mut self, example: Example<'_>) -> Outcome {
         let Some(place) = self.blocks.place(example.task) else { return self.outside.learn(example) };
         let group = &mut self.groups[place.block];
-        let margin = group.margin(place.column, example.features);
-        Outcome { margin, updated: group.update(self.settings, place.column, example, margin) }
+        let present = group.present(place.column, example.features);
+        let margin = present - group.beyond(place.column, example.features);
+        let updated = group.update(self.settings, place.column, example, present);
+        group.examples += u64::from(self.settings.average);
+        Outcome { margin, updated: updated || self.settings.average }
     }
 
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
@@ -198,6 +238,7 @@ impl Related {
             sizes: group.sizes,
             clock: group.clock,
             intercepts: Block(group.intercepts.clone()),
+            examples: group.examples,
         };
         RelatedState { groups: self.groups.iter().map(state).collect(), outside: self.outside.state() }
     }
@@ -207,12 +248,13 @@ impl Related {
             return Err(StateError::new("the graph or matrix has another number of blocks"));
         }
         for (group, saved) in self.groups.iter_mut().zip(state.groups) {
-            let tasks = group.root.size();
+            let columns = columns(group.root.size(), self.settings);
             check_finite(&saved.intercepts.0)?;
-            if saved.intercepts.0.len() != 2 * tasks || !saved.sizes.is_sound() {
+            if saved.intercepts.0.len() != columns || !saved.sizes.is_sound() {
                 return Err(StateError::new("the intercepts do not fit the tasks"));
             }
-            group.rows = TaskRows::restore(2 * tasks + 1, saved.rows)?;
+            group.rows = TaskRows::restore(columns, saved.rows)?;
+            group.examples = saved.examples;
             (group.sizes, group.clock, group.intercepts) = (saved.sizes, saved.clock, saved.intercepts.0);
         }
         self.outside.restore(tasks.max(1), state.outside)
@@ -232,4 +274,5 @@ struct GroupState {
     sizes: Sizes,
     clock: Clock,
     intercepts: Block<f64>,
+    examples: u64,
 }

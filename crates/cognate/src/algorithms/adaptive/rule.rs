@@ -162,7 +162,9 @@ impl Sizes {
     #[inline]
     pub(super) fn usual(&self) -> Usual {
         let features = self.features.max(1) as f64;
-        Usual { inverse: if self.features == 0 { 0.0 } else { (-self.logarithms / features).exp() } }
+        Usual {
+            inverse: if self.features == 0 { 0.0 } else { (-self.logarithms / features).exp().min(f64::MAX) },
+        }
     }
 
     /// Counts an example, by its sum of r (x / s)^2.
@@ -201,7 +203,7 @@ impl Usual {
     /// r.
     #[inline]
     fn ratio(self, s: f64) -> f64 {
-        (s * self.inverse).max(1.0 / MOST).min(MOST)
+        (s * self.inverse).clamp(1.0 / MOST, MOST)
     }
 
     /// r (x / s)^2, 0 where the feature has only been 0.

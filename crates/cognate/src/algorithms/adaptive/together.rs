@@ -11,6 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::averages::{Averages, AveragesState, less};
 use super::mixer::{Each, Mixer, MixerState, PARTS, weighted};
 use super::rule::{Clock, Sizes, gain, unit_of_intercept};
 use super::{Prior, Settings};
@@ -51,14 +52,17 @@ struct Mind {
     /// Weights of the feature that is always 1.
     shared_intercept: OwnRow,
     own_intercepts: Vec<OwnRow>,
+    averages: Option<Box<Averages>>,
     /// Rates times values of an example's features; scratch, not state.
     rates: Vec<Each>,
 }
 
 /// What is made of an example before it teaches.
 struct Seen {
-    /// Margins of the parts, the shared ones on the side of the task.
+    /// Margins of the parts as they predict, the shared ones on the side of the task.
     parts: Each,
+    /// The same of the weights as they are: other ones where their mean predicts.
+    present: Each,
     /// The task's side as it was then.
     side: f64,
     /// What the pooled member says whatever the side.
@@ -104,10 +108,17 @@ impl Mind {
             let own = self.own_intercepts.get(task.index()).copied().unwrap_or_default();
             add_parts(&mut parts, &self.shared_intercept, &own, 1.0);
         }
+        let mut present = parts;
+        if let Some(averages) = &self.averages {
+            let beyond = averages.beyond(task, x, self.settings.intercept);
+            parts.iter_mut().zip(beyond).for_each(|(part, beyond)| *part -= beyond);
+        }
         let (side, pooled) = (self.side(task), parts[2]);
-        parts[2] *= side;
-        parts[3] *= side;
-        Seen { parts, side, pooled, margin: weighted(&self.mixture(task), &parts) }
+        for parts in [&mut parts, &mut present] {
+            parts[2] *= side;
+            parts[3] *= side;
+        }
+        Seen { parts, present, side, pooled, margin: weighted(&self.mixture(task), &parts) }
     }
 
     /// What the shared weights are multiplied by for a task.
@@ -141,7 +152,7 @@ impl Mind {
         weights: &mut Table,
         tasks: usize,
         example: Example<'_>,
-        Seen { parts, side, pooled, margin }: Seen,
+        Seen { parts, present, side, pooled, margin }: Seen,
         found: &mut Found,
     ) {
         let Example { task, features, label } = example;
@@ -153,19 +164,23 @@ impl Mind {
             self.write_down(weights, factor);
         }
         // What each member says, in the order of the parts.
-        let coupled = parts[1] + parts[3];
+        let coupled = present[1] + present[3];
         let members =
-            if self.given.is_some() { [coupled; PARTS] } else { [parts[0], coupled, parts[2], coupled] };
+            if self.given.is_some() { [coupled; PARTS] } else { [present[0], coupled, present[2], coupled] };
         let enough = loss.sure(self.given.is_none());
         let sure = members.iter().all(|member| label * member > enough);
         if sure || !features.norm_squared().is_finite() {
             return;
         }
         weights.make_rows(task, features, found);
+        let mut indices = features.indices().iter();
         weights.for_each_mut(features, found, |shared, own, value| {
-            let shrink = self.sizes.grow(&mut shared[3], value);
+            let (shrink, feature) = (self.sizes.grow(&mut shared[3], value), indices.next());
             if shrink < 1.0 {
                 shared[..2].iter_mut().chain(&mut own[..2]).for_each(|weight| *weight *= shrink);
+                if let (Some(averages), Some(feature)) = (&mut self.averages, feature) {
+                    averages.shrink(task, *feature, shrink);
+                }
             }
         });
         let (usual, mut sum) = (self.sizes.usual(), if intercept { 1.0 } else { 0.0 });
@@ -192,14 +207,15 @@ impl Mind {
         // A weight that counts times the side has that much less to say about the margin.
         variances[2] *= side * side;
         variances[3] *= side * side;
+        // A member that is alone has the curvature where it is itself.
+        let precision = loss.curvature(if self.given.is_some() { coupled } else { margin }) / seen;
         let coupled = label * loss.step(label * coupled, variances[1] + variances[3]);
         let steps = if self.given.is_some() {
             [0.0, coupled, 0.0, coupled]
         } else {
-            let [alone, pooled] = [0, 2].map(|at| label * loss.step(label * parts[at], variances[at]));
+            let [alone, pooled] = [0, 2].map(|at| label * loss.step(label * present[at], variances[at]));
             [alone, coupled, side * pooled, side * coupled]
         };
-        let precision = loss.curvature(margin) / seen;
         let mut rates = self.rates.iter();
         weights.for_each_mut(features, found, |shared, own, value| {
             if let Some(rates) = rates.next() {
@@ -209,6 +225,10 @@ impl Mind {
         if let Some(rates) = rates.next() {
             let own = &mut self.own_intercepts[task.index()];
             apply(&mut self.shared_intercept, own, &steps, rates, precision);
+        }
+        if let Some(averages) = &mut self.averages {
+            let step = |at: usize| std::array::from_fn(|part| steps[part] * self.rates[at][part]);
+            averages.add(task, features, intercept, step);
         }
     }
 
@@ -229,6 +249,9 @@ impl Mind {
         let seen = self.see(weights, example.task, example.features, found);
         let margin = seen.margin;
         self.update(weights, tasks, example, seen, found);
+        if let Some(averages) = &mut self.averages {
+            averages.count(example.task);
+        }
         Outcome { margin, updated: true }
     }
 }
@@ -245,6 +268,7 @@ impl Together {
                 clock: Clock::default(),
                 shared_intercept: OwnRow::default(),
                 own_intercepts: Vec::new(),
+                averages: settings.average.then(|| Box::new(Averages::new())),
                 rates: Vec::new(),
             },
             found: Default::default(),
@@ -303,7 +327,13 @@ impl Together {
         };
         let mut weights = self.weights.weights(task, |shared, own| weight(shared, own));
         let own = self.mind.own_intercepts.get(task.index()).copied().unwrap_or_default();
-        super::add_intercept(&mut weights, weight(&self.mind.shared_intercept, &own));
+        let mut intercept = weight(&self.mind.shared_intercept, &own);
+        if let Some(averages) = &self.mind.averages {
+            let (beyond, beyond_intercept) = averages.weights_beyond(task, &mixture);
+            weights = less(weights, beyond);
+            intercept -= beyond_intercept;
+        }
+        super::add_intercept(&mut weights, intercept);
         weights
     }
 
@@ -311,10 +341,11 @@ impl Together {
         self.weights.heap_bytes()
             + self.mind.mixer.heap_bytes()
             + self.mind.own_intercepts.capacity() * size_of::<OwnRow>()
+            + self.mind.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
     }
 
     pub(super) fn state(&self) -> TogetherState {
-        let Mind { mixer, sizes, clock, shared_intercept, own_intercepts, .. } = &self.mind;
+        let Mind { mixer, sizes, clock, shared_intercept, own_intercepts, averages, .. } = &self.mind;
         TogetherState {
             weights: self.weights.state(|_, row| *row),
             mixer: mixer.state(),
@@ -322,6 +353,7 @@ impl Together {
             clock: *clock,
             shared_intercept: Block(shared_intercept.to_vec()),
             own_intercepts: Block(own_intercepts.concat()),
+            averages: averages.as_ref().map(|averages| averages.state()),
         }
     }
 
@@ -339,6 +371,7 @@ impl Together {
             _ => return Err(StateError::new("the intercepts do not fit the tasks")),
         }
         (self.mind.sizes, self.mind.clock) = (state.sizes, state.clock);
+        super::averages::restore(self.mind.averages.as_deref_mut(), tasks, state.averages)?;
         self.mind.sizes.recall(self.weights.shared().map(|row| row[3]));
         Ok(())
     }
@@ -353,4 +386,6 @@ pub(crate) struct TogetherState {
     clock: Clock,
     shared_intercept: Block<f64>,
     own_intercepts: Block<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    averages: Option<AveragesState>,
 }
