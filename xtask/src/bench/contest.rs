@@ -15,8 +15,10 @@ use super::presets::Preset;
 /// A program and the way it is run over a whole stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Contestant {
-    /// `cognate learn` as a user runs it.
+    /// `cognate learn --learner perceptron`: the cheapest learner that shares.
     Ours,
+    /// `cognate learn` as a user runs it who says nothing more.
+    OursByDefault,
     /// `cognate learn --threads 1`.
     OursOneThread,
     /// `cognate parse`: the same bytes, no learner.
@@ -31,8 +33,15 @@ pub(super) enum Contestant {
 
 impl Contestant {
     /// The order of turns within a round.
-    const TURNS: [Self; 6] =
-        [Self::Ours, Self::Vw, Self::Parse, Self::OursOneThread, Self::VwSgd, Self::VwStart];
+    const TURNS: [Self; 7] = [
+        Self::Ours,
+        Self::Vw,
+        Self::Parse,
+        Self::OursOneThread,
+        Self::OursByDefault,
+        Self::VwSgd,
+        Self::VwStart,
+    ];
 
     fn is_vw(self) -> bool {
         matches!(self, Self::Vw | Self::VwSgd | Self::VwStart)
@@ -66,6 +75,7 @@ impl Arena<'_> {
         match who {
             Contestant::Ours => ours(&["learn"], &learn),
             Contestant::OursOneThread => ours(&["learn", "--threads", "1"], &learn),
+            Contestant::OursByDefault => ours(&["learn"], &["--quiet", "--json"]),
             Contestant::Parse => ours(&["parse"], &[]),
             Contestant::Vw => self.vw(vw, bits, &[]),
             Contestant::VwSgd => self.vw(vw, bits, &["--sgd"]),

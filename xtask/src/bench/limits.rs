@@ -27,18 +27,34 @@ impl Ratio {
 struct Rule {
     what: &'static str,
     figure: Figure,
+    ours: Contestant,
     against: Contestant,
     /// Streams the limit holds for, and the limit.
     limited: &'static str,
     limit: f64,
 }
 
-const RULES: [Rule; 5] = [
-    Rule { what: "CPU, ours / VW", figure: |c| c.cpu, against: Contestant::Vw, limited: "ABC", limit: 0.35 },
-    Rule { what: "wall, ours / VW", figure: |c| c.wall, against: Contestant::Vw, limited: "ABC", limit: 0.5 },
+const RULES: [Rule; 6] = [
+    Rule {
+        what: "CPU, ours / VW",
+        figure: |c| c.cpu,
+        ours: Contestant::Ours,
+        against: Contestant::Vw,
+        limited: "ABC",
+        limit: 0.35,
+    },
+    Rule {
+        what: "wall, ours / VW",
+        figure: |c| c.wall,
+        ours: Contestant::Ours,
+        against: Contestant::Vw,
+        limited: "ABC",
+        limit: 0.5,
+    },
     Rule {
         what: "CPU, ours / parse",
         figure: |c| c.cpu,
+        ours: Contestant::Ours,
         against: Contestant::Parse,
         limited: "A",
         limit: 3.0,
@@ -46,6 +62,7 @@ const RULES: [Rule; 5] = [
     Rule {
         what: "peak memory, ours / VW",
         figure: |c| c.peak,
+        ours: Contestant::Ours,
         against: Contestant::Vw,
         limited: "B",
         limit: 1.0,
@@ -53,20 +70,28 @@ const RULES: [Rule; 5] = [
     Rule {
         what: "CPU, ours / VW --sgd",
         figure: |c| c.cpu,
+        ours: Contestant::Ours,
         against: Contestant::VwSgd,
         limited: "",
         limit: 0.0,
+    },
+    Rule {
+        what: "CPU, adaptive / VW",
+        figure: |c| c.cpu,
+        ours: Contestant::OursByDefault,
+        against: Contestant::Vw,
+        limited: "AB",
+        limit: 0.6,
     },
 ];
 
 /// All ratios of a contest.
 pub(super) fn ratios(contest: &Contest) -> Vec<Ratio> {
     let stream = contest.stream.preset.letter;
-    let ours = contest.of(Contestant::Ours);
     RULES
         .iter()
         .map(|rule| {
-            let both = ours.zip(contest.of(rule.against));
+            let both = contest.of(rule.ours).zip(contest.of(rule.against));
             Ratio {
                 stream,
                 what: rule.what,

@@ -53,8 +53,9 @@ fn program_rows(contest: &Contest<'_>) -> Vec<Vec<String>> {
 fn series_row(stream: &Stream, series: &Series) -> Vec<String> {
     let bits = stream.preset.vw_bits;
     let name = match series.who {
-        Contestant::Ours => "`cognate learn`".to_owned(),
-        Contestant::OursOneThread => "`cognate learn --threads 1`".to_owned(),
+        Contestant::Ours => "`cognate learn --learner perceptron`".to_owned(),
+        Contestant::OursOneThread => "the same, `--threads 1`".to_owned(),
+        Contestant::OursByDefault => "`cognate learn`: `adaptive`".to_owned(),
         Contestant::Parse => "bare parse, one thread".to_owned(),
         Contestant::Vw => format!("Vowpal Wabbit `-q tf -b {bits}`"),
         Contestant::VwSgd => format!("Vowpal Wabbit `-q tf -b {bits} --sgd`"),
