@@ -71,9 +71,7 @@ pub struct AdaptiveConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub forget: Option<f64>,
-    /// Whether the mean of all weights so far predicts, late ones counting more: steadier, but seldom better, since steps become
-    /// shorter by themselves; not together with `forget`
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    /// Whether the mean of all weights so far predicts, late ones counting more: steadier, seldom better; not with `forget`
     pub average: bool,
     /// Whether there is a weight for a feature that is always 1
     pub intercept: bool,
