@@ -62,7 +62,10 @@ fn read(text: &[u8], options: &ReaderOptions) -> (Vec<Row>, bool) {
                 let name = names.names(feature).next().map_or_else(|| feature.to_string(), str::to_owned);
                 (name, value.to_bits())
             });
-            rows.push((tasks.name(task).to_owned(), named.collect(), (!label.is_nan()).then(|| label.to_bits())));
+            // By name, not by number: names are numbered as they are met, also in lines that are no example of any class yet.
+            let mut named: Vec<(String, u64)> = named.collect();
+            named.sort_unstable();
+            rows.push((tasks.name(task).to_owned(), named, (!label.is_nan()).then(|| label.to_bits())));
         }
     }
 }
