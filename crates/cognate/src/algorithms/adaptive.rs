@@ -39,6 +39,7 @@ mod averages;
 mod mixer;
 mod related;
 mod rule;
+mod steps;
 mod together;
 mod trust;
 

@@ -3,7 +3,6 @@
 mod active_set;
 mod budget;
 mod config;
-mod exponential;
 mod postings;
 mod supports;
 mod values;

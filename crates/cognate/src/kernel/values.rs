@@ -5,7 +5,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::exponential::exp_of_negative;
+use crate::linalg::exponential::exp_of_negative;
 use super::{GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
 use crate::linalg::Width;
 

@@ -9,6 +9,7 @@
 
 use std::marker::PhantomData;
 
+use super::line::{Line, lane_among};
 use super::prefetch::prefetch;
 
 /// A value that the table can hold: zero says "nothing here".
@@ -29,32 +30,6 @@ pub(crate) trait Cell: Copy + PartialEq + Default {
     fn lane_of(line: &Line, key: u32) -> u32;
 }
 
-/// A cache line: values of the array, or a bucket of values and their keys, so that a search fetches one line.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-pub(crate) struct Line([u64; 8]);
-
-impl Line {
-    #[inline]
-    fn words(&self) -> &[u32; 16] {
-        bytemuck::must_cast_ref(&self.0)
-    }
-
-    #[inline]
-    fn words_mut(&mut self) -> &mut [u32; 16] {
-        bytemuck::must_cast_mut(&mut self.0)
-    }
-}
-
-#[inline]
-fn lane_among<const N: usize>(keys: &[u32; N], key: u32) -> u32 {
-    let mut lane = 0;
-    for (at, found) in keys.iter().enumerate() {
-        lane |= if *found == key { at as u32 + 1 } else { 0 };
-    }
-    lane
-}
-
 impl Cell for f64 {
     const PER_LINE: usize = 8;
     const LANES: usize = 5;
@@ -62,12 +37,12 @@ impl Cell for f64 {
 
     #[inline]
     fn values(line: &Line) -> &[Self] {
-        bytemuck::must_cast_ref::<_, [Self; 8]>(&line.0)
+        line.numbers()
     }
 
     #[inline]
     fn values_mut(line: &mut Line) -> &mut [Self] {
-        bytemuck::must_cast_mut::<_, [Self; 8]>(&mut line.0)
+        line.numbers_mut()
     }
 
     #[inline]
@@ -150,6 +125,8 @@ pub(crate) struct IndexMap<V> {
     crowded: u32,
     /// How often everything moved.
     moved: u32,
+    /// How often entries were given out to be changed.
+    changed: u32,
     values: PhantomData<V>,
 }
 
@@ -163,6 +140,7 @@ impl<V: Cell> Default for IndexMap<V> {
             in_tail: 0,
             crowded: 0,
             moved: 0,
+            changed: 0,
             values: PhantomData,
         }
     }
@@ -178,6 +156,12 @@ impl<V: Cell> IndexMap<V> {
     #[inline(never)] // so that the array's path is inlined alone
     fn get_in_tail(&self, key: u32) -> V {
         self.at(self.find_in_tail(key))
+    }
+
+    /// Changes whenever a key may have come.
+    #[inline]
+    pub(crate) fn changed(&self) -> u32 {
+        self.changed
     }
 
     /// Changes whenever keys move: what [`Self::begin`] said holds no longer then.
@@ -285,6 +269,7 @@ impl<V: Cell> IndexMap<V> {
 
     #[inline]
     fn value_mut(&mut self, place: u32) -> &mut V {
+        self.changed = self.changed.wrapping_add(1);
         let place = place as usize;
         &mut V::values_mut(&mut self.lines[place / V::PER_LINE])[place % V::PER_LINE]
     }
@@ -416,7 +401,7 @@ impl<V: Cell> IndexMap<V> {
             if needed < V::LANES { usize::from(needed > 0) } else { (needed * 2).div_ceil(V::MEAN_LANES) };
         (self.head, self.in_head, self.crowded) = (head, in_head, old.crowded);
         self.head_lines = (1 + head).div_ceil(V::PER_LINE);
-        self.moved = old.moved.wrapping_add(1);
+        (self.moved, self.changed) = (old.moved.wrapping_add(1), old.changed);
         while !self.refill(&old, buckets, more) {
             self.crowded += 1;
         }
@@ -425,11 +410,11 @@ impl<V: Cell> IndexMap<V> {
     /// Fills a table of this size with what another holds; false if keys crowd.
     fn refill(&mut self, old: &Self, buckets: usize, more: &[u32]) -> bool {
         self.in_tail = 0;
-        let mut empty = Line([0; 8]);
+        let mut empty = Line::ZERO;
         V::keys_mut(&mut empty).fill(EMPTY);
         let mut lines = Vec::with_capacity(self.head_lines + buckets);
         lines.extend_from_slice(&old.lines[..old.head_lines]);
-        lines.resize(self.head_lines, Line([0; 8]));
+        lines.resize(self.head_lines, Line::ZERO);
         lines.resize(self.head_lines + buckets, empty);
         self.lines = lines.into_boxed_slice();
         for line in old.buckets() {

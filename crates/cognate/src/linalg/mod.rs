@@ -11,11 +11,13 @@
 
 pub(crate) mod columns;
 pub(crate) mod dense;
+pub(crate) mod exponential;
 pub(crate) mod gram_rows;
 pub(crate) mod growing_factor;
 pub(crate) mod index_map;
 pub(crate) mod inverse_gram;
 pub(crate) mod lagged;
+mod line;
 pub(crate) mod norm;
 pub(crate) mod p_norm_rows;
 pub(crate) mod prefetch;

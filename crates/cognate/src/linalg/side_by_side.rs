@@ -3,10 +3,12 @@
 //! They see the same examples and differ in their weights: several learners, or several parts of one. A feature is
 //! looked up once for all of them, and what they hold for it lies in one row, so a vector more costs arithmetic, not
 //! memory accesses. Touched weights only: a row appears when the first of them needs it.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use serde::{Deserialize, Serialize};
 
 use super::index_map::NOWHERE;
+use super::line::Line;
 use super::norm::Squares;
 use super::prefetch::prefetch;
 use super::{AHEAD, IndexMap, check_finite};
@@ -21,8 +23,8 @@ pub(crate) struct SideBySide<const S: usize, const O: usize> {
     slots: IndexMap<u32>,
     /// Slot to feature.
     features: Vec<u32>,
-    /// Shared weights of each slot; those of slot 0 are 0 for ever.
-    shared: Vec<[f64; S]>,
+    /// Shared weights of each slot, in lines so that a row lies in as few as can be; those of slot 0 are 0 for ever.
+    shared: Vec<Line>,
     /// Slot to row, a table a task; 0 where there is none.
     own: Vec<IndexMap<u32>>,
     /// Own weights of all tasks; those of row 0 are 0 for ever.
@@ -38,8 +40,9 @@ pub(crate) struct Found {
     /// Where to look for the rows in the task's table, as long as that has not moved.
     places: Vec<u32>,
     moved: Option<u32>,
-    /// Rows of the task's own weights.
+    /// Rows of the task's own weights, in its table as it was when it had changed so often.
     rows: Vec<u32>,
+    changed: Option<u32>,
     /// Slots that the task has no row for yet.
     fresh: Vec<u32>,
 }
@@ -49,7 +52,7 @@ impl Found {
     #[inline]
     fn begin(&mut self, own: Option<&IndexMap<u32>>) {
         self.places.clear();
-        self.moved = own.map(IndexMap::moved);
+        (self.moved, self.changed) = (own.map(IndexMap::moved), None);
         if let Some(own) = own {
             self.places.extend(self.slots.iter().map(|slot| own.begin(*slot)));
         }
@@ -61,10 +64,30 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         Self {
             slots: IndexMap::default(),
             features: vec![u32::MAX],
-            shared: vec![[0.0; S]],
+            shared: vec![Line::ZERO; S.div_ceil(Line::NUMBERS)],
             own: Vec::new(),
             rows: Rows::new(),
         }
+    }
+
+    /// Shared rows by slot, and perhaps some more of zeros.
+    #[inline]
+    fn shared_rows(&self) -> &[[f64; S]] {
+        Line::rows(&self.shared)
+    }
+
+    #[inline]
+    fn shared_rows_mut(&mut self) -> &mut [[f64; S]] {
+        Line::rows_mut(&mut self.shared)
+    }
+
+    /// A shared row a slot, with little room to spare: this is one of the largest arrays that a learner has.
+    fn grow_shared(&mut self) {
+        let lines = (self.features.len() * S).div_ceil(Line::NUMBERS);
+        if lines > self.shared.capacity() {
+            self.shared.reserve_exact((lines - self.shared.len()).max(self.shared.len() / 4));
+        }
+        self.shared.resize(lines, Line::ZERO);
     }
 
     /// Asks for the task's table, which says where its rows are.
@@ -77,7 +100,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found.known_slots = self.features.len();
         found.slots.clear();
         found.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
-        found.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize));
+        found.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize * S / Line::NUMBERS));
         found.begin(self.own.get(task.index()));
     }
 
@@ -93,27 +116,41 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             }
         }
         found.moved = None;
+        // Rows that are missing are looked for again.
+        found.changed = found.changed.map(|changed| changed.wrapping_sub(1));
     }
 
-    /// Finds the rows of a located example, and asks for them; they hold until the task learns.
+    /// Finds the rows of a located example, and asks for them; those that are found stay where they are.
     fn find_rows(&self, task: TaskId, found: &mut Found) {
-        found.rows.clear();
         let Some(own) = self.own.get(task.index()) else {
+            found.rows.clear();
             found.rows.resize(found.slots.len(), NOWHERE);
             return;
         };
-        if found.moved != Some(own.moved()) {
-            found.begin(Some(own));
+        match found.changed {
+            Some(changed) if changed == own.changed() => return,
+            Some(_) => {
+                for (slot, row) in found.slots.iter().zip(&mut found.rows).filter(|(_, row)| **row == NOWHERE) {
+                    *row = own.get(*slot);
+                }
+            }
+            None => {
+                if found.moved != Some(own.moved()) {
+                    found.begin(Some(own));
+                }
+                own.places(&found.slots, &mut found.places);
+                // The places are those of the keys now, no longer where to look for them.
+                found.moved = None;
+                found.rows.clear();
+                found.rows.extend(found.places.iter().map(|place| own.at(*place)));
+                found.rows.iter().for_each(|row| self.rows.prefetch(*row));
+            }
         }
-        own.places(&found.slots, &mut found.places);
-        // The places are those of the keys now, no longer where to look for them.
-        found.moved = None;
-        found.rows.extend(found.places.iter().map(|place| own.at(*place)));
-        found.rows.iter().for_each(|row| self.rows.prefetch(*row));
+        found.changed = Some(own.changed());
     }
 
     /// Shows what is held for each feature of an example whose rows have been found, with the feature's value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn for_each(
         &self,
         x: SparseView<'_>,
@@ -121,8 +158,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         mut see: impl FnMut(&[f64; S], &[f64; O], f64),
     ) {
         debug_assert!(found.slots.len() == x.len() && found.rows.len() == x.len(), "found for this example");
+        let shared = self.shared_rows();
         for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            see(&self.shared[*slot as usize], self.rows.at(*row), *value);
+            see(&shared[*slot as usize], self.rows.at(*row), *value);
         }
     }
 
@@ -146,20 +184,27 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     }
 
     /// The same where no row is missing.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn for_each_mut(
         &mut self,
         x: SparseView<'_>,
         found: &Found,
         mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
     ) {
+        let shared = Line::rows_mut(&mut self.shared);
         for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            change(&mut self.shared[*slot as usize], self.rows.at_mut(*row), *value);
+            change(&mut shared[*slot as usize], self.rows.at_mut(*row), *value);
         }
     }
 
     /// Makes slots and rows for the features of an example that have none.
     pub(crate) fn make_rows(&mut self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
+        self.make_slots(x, found);
+        self.add_rows(task, found);
+    }
+
+    /// Makes slots only: rows that are missing read as zero, and must stay so.
+    pub(crate) fn make_slots(&mut self, x: SparseView<'_>, found: &mut Found) {
         for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
             if *slot == NOWHERE {
                 *slot = self.features.len() as u32;
@@ -167,8 +212,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
                 self.features.push(*feature);
             }
         }
-        grow(&mut self.shared, self.features.len());
-        self.add_rows(task, found);
+        self.grow_shared();
     }
 
     /// What is held for the features of an example, one by one: the slot, what is shared, the task's own.
@@ -176,8 +220,8 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         &'a self,
         found: &'a Found,
     ) -> impl Iterator<Item = (u32, &'a [f64; S], &'a [f64; O])> {
-        let rows = found.slots.iter().zip(&found.rows);
-        rows.map(|(slot, row)| (*slot, &self.shared[*slot as usize], self.rows.at(*row)))
+        let (shared, rows) = (self.shared_rows(), found.slots.iter().zip(&found.rows));
+        rows.map(|(slot, row)| (*slot, &shared[*slot as usize], self.rows.at(*row)))
     }
 
     /// The number of slots; 0 is that of features never touched.
@@ -187,7 +231,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 
     /// What all tasks share, feature by feature.
     pub(crate) fn shared(&self) -> impl Iterator<Item = &[f64; S]> {
-        self.shared[1..].iter()
+        self.shared_rows()[1..self.slots()].iter()
     }
 
     /// The rows of a task; their order depends on the history of the table.
@@ -230,10 +274,14 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         (0..AHEAD - 1).for_each(|at| locate(self, at, found));
         for (at, example) in batch.examples().enumerate() {
             locate(self, at + AHEAD - 1, found);
-            let found = &mut found[at % AHEAD];
-            self.relocate(example.features, found);
-            self.find_rows(example.task, found);
-            learn(self, example, found);
+            // Those of the next one too: they are on their way while this one learns.
+            for at in at..(at + 2).min(batch.len()) {
+                let Example { task, features, .. } = batch.example(at);
+                let found = &mut found[at % AHEAD];
+                self.relocate(features, found);
+                self.find_rows(task, found);
+            }
+            learn(self, example, &mut found[at % AHEAD]);
         }
     }
 
@@ -243,14 +291,14 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         self.rows.for_each_mut(own);
     }
 
-    /// Changes what all tasks share, of every feature.
+    /// Changes what all tasks share, of every feature; zeros must stay zeros.
     pub(crate) fn change_shared(&mut self, change: impl FnMut(&mut [f64; S])) {
-        self.shared[1..].iter_mut().for_each(change);
+        self.shared_rows_mut()[1..].iter_mut().for_each(change);
     }
 
     /// The squares of one of the shared vectors.
     pub(crate) fn shared_squares(&self, at: usize) -> Squares {
-        Squares::of(self.shared.iter().map(|row| row[at]))
+        Squares::of(self.shared_rows()[..self.slots()].iter().map(|row| row[at]))
     }
 
     /// Changes every row of a task; their order depends on the history of the table.
@@ -311,9 +359,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     ) -> Vec<(u32, f64)> {
         let own = self.own.get(task.index());
         let mut weights: Vec<(u32, f64)> = Vec::new();
-        for slot in 1..self.features.len() {
+        for (slot, shared) in self.shared_rows()[..self.slots()].iter().enumerate().skip(1) {
             let row = self.rows.at(own.map_or(NOWHERE, |own| own.get(slot as u32)));
-            let weight = weight(slot as u32, &self.shared[slot], row);
+            let weight = weight(slot as u32, shared, row);
             if weight != 0.0 {
                 weights.push((self.features[slot], weight));
             }
@@ -326,7 +374,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.slots.heap_bytes()
             + self.features.capacity() * size_of::<u32>()
-            + self.shared.capacity() * S * size_of::<f64>()
+            + self.shared.capacity() * size_of::<Line>()
             + self.rows.heap_bytes()
             + self.own.capacity() * size_of::<IndexMap<u32>>()
             + self.own.iter().map(IndexMap::heap_bytes).sum::<usize>()
@@ -354,7 +402,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         }
         SideBySideState {
             features: Block(self.features[1..].to_vec()),
-            shared: Block(self.shared[1..].concat()),
+            shared: Block(self.shared_rows()[1..self.slots()].concat()),
             own_ends: Block(ends),
             own_slots: Block(slots),
             own: Block(own),
@@ -378,7 +426,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         let slots = weights.features.len();
         check_finite(&state.shared.0)?;
         check_finite(&state.own.0)?;
-        weights.shared.extend(lanes(&state.shared.0, slots - 1)?);
+        weights.grow_shared();
+        let shared = weights.shared_rows_mut()[1..].iter_mut();
+        shared.zip(lanes(&state.shared.0, slots - 1)?).for_each(|(row, saved)| *row = saved);
         for saved in lanes::<N>(&state.own.0, state.own_slots.0.len())? {
             weights.rows.push(row(saved));
         }
@@ -416,7 +466,7 @@ struct Rows<const N: usize> {
 }
 
 /// Rows of a piece, as a power of two; the first grows as it is needed, so that small tables are small.
-const PIECE: u32 = 12;
+const PIECE: u32 = 16;
 
 impl<const N: usize> Rows<N> {
     /// Row 0, of zeros.
@@ -441,7 +491,10 @@ impl<const N: usize> Rows<N> {
     #[inline]
     fn prefetch(&self, row: u32) {
         if let Some(piece) = self.pieces.get((row >> PIECE) as usize) {
-            prefetch(piece, (row & ((1 << PIECE) - 1)) as usize);
+            let (numbers, first) = (piece.as_flattened(), (row & ((1 << PIECE) - 1)) as usize * N);
+            // Rows may end in another line than they begin in.
+            prefetch(numbers, first);
+            prefetch(numbers, first + N - 1);
         }
     }
 

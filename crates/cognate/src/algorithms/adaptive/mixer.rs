@@ -7,14 +7,16 @@
 //! How much a task's own part is worth depends on how much the task has seen, so there is an `a` for tasks with 0, 1,
 //! 2-3, 4-7, … examples. One that is met first starts from the one before, a quarter as sure. What sets a task apart from
 //! others that have seen as much is in `trust`.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{curvature, implicit_logistic};
+use super::rule::{curvature, implicit_steps};
 use super::trust::Trust;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
+use crate::linalg::prefetch::prefetch;
 
 /// Parts of the members: own of the one that is on its own, own of the coupled one, the pooled one, shared of the coupled.
 pub(super) const PARTS: usize = 4;
@@ -42,15 +44,20 @@ struct Newton {
     precision: [Each; PARTS],
 }
 
+/// What is known about a task: a cache line, for among many tasks each is met unprepared.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Met {
+    /// How many it has seen.
+    examples: u64,
+    trust: Trust,
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Mixer {
     /// By the number of digits of the examples that a task has seen, from the first.
     levels: Vec<Option<Newton>>,
-    /// Examples of each task.
-    examples: Vec<u64>,
-    trusts: Vec<Trust>,
-    /// That of a task that has not been met.
-    unknown: Trust,
+    tasks: Vec<Met>,
     /// What is left of the precision after an example, where things are forgotten.
     keep: f64,
 }
@@ -76,39 +83,42 @@ impl Newton {
         }
     }
 
-    /// P^-1 z, by P = L L'; none when P is not positive definite, which only a broken file can bring about.
+    /// P^-1 z, by P = L D L'; none when P is not positive definite, which only a broken file can bring about.
+    #[inline(always)]
     fn solve(&self, z: &Each) -> Option<Each> {
+        // Below the diagonal first L D, then L.
         let mut factor = self.precision;
-        let mut solved = *z;
+        let (mut solved, mut inverse) = (*z, [0.0; PARTS]);
         for at in 0..PARTS {
-            for before in 0..at {
-                let dot: f64 = (0..before).map(|k| factor[at][k] * factor[before][k]).sum();
-                factor[at][before] = (factor[at][before] - dot) / factor[before][before];
+            for row in at..PARTS {
+                factor[row][at] -= (0..at).map(|k| factor[row][k] * (factor[at][k] * inverse[k])).sum::<f64>();
             }
-            let square: f64 = (0..at).map(|k| factor[at][k] * factor[at][k]).sum();
-            let pivot = (factor[at][at] - square).sqrt();
-            if !(pivot.is_finite() && pivot > 0.0) {
+            if !(factor[at][at].is_finite() && factor[at][at] > 0.0) {
                 return None;
             }
-            factor[at][at] = pivot;
-            let dot: f64 = (0..at).map(|k| factor[at][k] * solved[k]).sum();
-            solved[at] = (solved[at] - dot) / pivot;
+            inverse[at] = factor[at][at].recip();
+        }
+        for at in 0..PARTS {
+            solved[at] -= (0..at).map(|k| factor[at][k] * inverse[k] * solved[k]).sum::<f64>();
         }
         for at in (0..PARTS).rev() {
-            let dot: f64 = (at + 1..PARTS).map(|k| factor[k][at] * solved[k]).sum();
-            solved[at] = (solved[at] - dot) / factor[at][at];
+            let later: f64 = (at + 1..PARTS).map(|k| factor[k][at] * solved[k]).sum();
+            solved[at] = (solved[at] - later) * inverse[at];
         }
         Some(solved)
     }
 
-    fn learn(&mut self, label: f64, parts: &Each) {
+    /// Margins that are not too long to teach.
+    #[inline(always)]
+    fn shortened(parts: &Each) -> Each {
         let longest = parts.iter().fold(0.0_f64, |longest, part| longest.max(part.abs()));
         let shorten = if longest > LONGEST { LONGEST / longest } else { 1.0 };
-        let z = parts.map(|part| part * shorten);
-        let margin = weighted(&self.weights, &z);
-        let Some(solved) = self.solve(&z) else { return };
-        let step = label * implicit_logistic(label * margin, weighted(&solved, &z));
-        let h = curvature(margin);
+        parts.map(|part| part * shorten)
+    }
+
+    /// Takes a step along P^-1 z, and takes z into account with so much curvature.
+    #[inline(always)]
+    fn learn(&mut self, z: &Each, solved: &Each, step: f64, h: f64) {
         for at in 0..PARTS {
             self.weights[at] += step * solved[at];
             for k in 0..=at {
@@ -118,44 +128,55 @@ impl Newton {
     }
 }
 
+impl Met {
+    /// The number of digits of its examples.
+    #[inline]
+    fn level(&self) -> usize {
+        (u64::BITS - self.examples.leading_zeros()) as usize
+    }
+}
+
 impl Mixer {
     pub(super) fn new(half_life: Option<f64>) -> Self {
         let keep = half_life.map_or(1.0, |half_life| (-1.0 / half_life).exp2());
         Self {
             levels: vec![Some(Newton::new())],
-            examples: Vec::new(),
-            trusts: Vec::new(),
-            unknown: Trust::default(),
+            tasks: Vec::new(),
             keep,
         }
     }
 
-    /// The level of a task.
+    /// Asks for what is known about a task.
     #[inline]
-    fn level(&self, task: TaskId) -> usize {
-        let examples = self.examples.get(task.index()).copied().unwrap_or(0);
-        (u64::BITS - examples.leading_zeros()) as usize
+    pub(super) fn prefetch(&self, task: TaskId) {
+        prefetch(&self.tasks, task.index());
+    }
+
+    #[inline]
+    fn known(&self, task: TaskId) -> Met {
+        self.tasks.get(task.index()).copied().unwrap_or_default()
     }
 
     /// The nearest level that has been met, from here down.
-    #[inline]
+    #[inline(always)]
     fn met(&self, level: usize) -> &Newton {
         let known = &self.levels[..self.levels.len().min(level + 1)];
         known.iter().rev().find_map(Option::as_ref).expect("the first level is always there")
     }
 
     /// a, for a task.
-    #[inline]
+    #[inline(always)]
     pub(super) fn weights(&self, task: TaskId) -> Each {
-        let [a, b, c, d] = self.met(self.level(task)).weights;
-        let [own, shared] = self.trusts.get(task.index()).map_or([1.0; 2], Trust::factors);
+        let known = self.known(task);
+        let [a, b, c, d] = self.met(known.level()).weights;
+        let [own, shared] = known.trust.factors();
         [a * own, b * own, c * shared, d * shared]
     }
 
     /// What the shared weights are multiplied by for a task, from -1 to 1.
     #[inline]
     pub(super) fn side(&self, task: TaskId) -> f64 {
-        self.trusts.get(task.index()).unwrap_or(&self.unknown).side()
+        self.known(task).trust.side()
     }
 
     /// a, for tasks that have seen most.
@@ -163,41 +184,55 @@ impl Mixer {
         &self.met(self.levels.len()).weights
     }
 
-    /// Learns from the margins of an example's parts, on the task's side, and from what the pooled member says to all.
-    pub(super) fn learn(&mut self, task: TaskId, label: f64, parts: &Each, pooled: f64) {
-        let level = self.level(task);
-        if self.examples.len() <= task.index() {
-            self.examples.resize(task.index() + 1, 0);
-            self.trusts.resize(task.index() + 1, Trust::default());
+    /// Learns from the margins of an example's parts, on the task's side, and from what the pooled member says to all; the
+    /// curvature of the loss at the margin that was predicted.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, task: TaskId, label: f64, parts: &Each, pooled: f64, margin: f64) -> f64 {
+        if self.tasks.len() <= task.index() {
+            self.tasks.resize(task.index() + 1, Met::default());
         }
-        self.examples[task.index()] += 1;
+        let level = self.tasks[task.index()].level();
+        self.tasks[task.index()].examples += 1;
         if self.levels.get(level).is_none_or(Option::is_none) {
             let mut from = *self.met(level);
             from.fade(TAKEN_OVER);
             self.levels.resize(self.levels.len().max(level + 1), None);
             self.levels[level] = Some(from);
         }
-        if let (Some(newton), Some(trust)) = (&mut self.levels[level], self.trusts.get_mut(task.index())) {
-            if self.keep < 1.0 {
-                newton.fade(self.keep);
-                trust.fade(self.keep);
-            }
-            let a = newton.weights;
-            let [own, shared] = [a[0] * parts[0] + a[1] * parts[1], a[2] * parts[2] + a[3] * parts[3]];
-            trust.learn(label, [own, shared], pooled);
-            newton.learn(label, parts);
+        let (trust, Some(newton)) = (&mut self.tasks[task.index()].trust, &mut self.levels[level]) else {
+            return curvature(margin);
+        };
+        if self.keep < 1.0 {
+            newton.fade(self.keep);
+            trust.fade(self.keep);
         }
+        let (a, z) = (newton.weights, Newton::shortened(parts));
+        let apart = [a[0] * parts[0] + a[1] * parts[1], a[2] * parts[2] + a[3] * parts[3]];
+        let (weighed, solved) = (trust.weigh(label, apart, pooled), newton.solve(&z));
+        // All at once: what the mixture, the trust and the side of the task make of it, and the margin that was predicted.
+        let (agreed, variance) = weighed.map_or(([0.0; 2], [0.0; 2]), |w| (w.agreed, w.variance));
+        let of_mixture = solved.map_or(0.0, |solved| weighted(&solved, &z));
+        let taken = implicit_steps(
+            [label * weighted(&a, &z), agreed[0], agreed[1], margin],
+            [of_mixture, variance[0], variance[1], 0.0],
+        );
+        let ([step, trusts, leans, _], [h, h_of_trust, h_of_lean, at_margin]) = (taken.steps, taken.curvatures);
+        if let Some(weighed) = &weighed {
+            trust.learn(weighed, [trusts, leans], [h_of_trust, h_of_lean]);
+        }
+        if let Some(solved) = &solved {
+            newton.learn(&z, solved, label * step, h);
+        }
+        at_margin
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.levels.capacity() * size_of::<Option<Newton>>()
-            + self.examples.capacity() * size_of::<u64>()
-            + self.trusts.capacity() * size_of::<Trust>()
+        self.levels.capacity() * size_of::<Option<Newton>>() + self.tasks.capacity() * size_of::<Met>()
     }
 
     pub(super) fn state(&self) -> MixerState {
         // Trailing tasks that nothing sets apart need no entry.
-        let apart = self.trusts.iter().rposition(|trust| *trust != Trust::default()).map_or(0, |at| at + 1);
+        let apart = self.tasks.iter().rposition(|task| task.trust != Trust::default()).map_or(0, |at| at + 1);
         let met = self.levels.iter().enumerate().filter_map(|(at, level)| level.as_ref().map(|l| (at, l)));
         let (mut levels, mut weights, mut precisions) = (Vec::new(), Vec::new(), Vec::new());
         for (at, newton) in met {
@@ -209,9 +244,9 @@ impl Mixer {
             levels: Block(levels),
             weights: Block(weights),
             precisions: Block(precisions),
-            examples: Block(self.examples.clone()),
+            examples: Block(self.tasks.iter().map(|task| task.examples).collect()),
             trusts: Block(Vec::new()),
-            apart: Block(self.trusts[..apart].iter().flat_map(Trust::numbers).collect()),
+            apart: Block(self.tasks[..apart].iter().flat_map(|task| task.trust.numbers()).collect()),
         }
     }
 
@@ -241,12 +276,12 @@ impl Mixer {
         let ((now, rest), (before, more)) = (apart.0.as_chunks(), trusts.0.as_chunks());
         let now = now.iter().map(Trust::from_numbers);
         let trusts: Option<Vec<Trust>> = before.iter().map(Trust::from_sided).chain(now).collect();
-        self.trusts = trusts
+        let trusts = trusts
             .filter(|trusts| rest.is_empty() && more.is_empty() && trusts.len() <= examples.0.len())
             .ok_or_else(|| StateError::new("what sets the tasks apart is not sound"))?;
         // Models of before had none.
-        self.trusts.resize(examples.0.len(), Trust::default());
-        self.examples = examples.0;
+        let trusts = trusts.into_iter().chain(std::iter::repeat(Trust::default()));
+        self.tasks = examples.0.iter().zip(trusts).map(|(examples, trust)| Met { examples: *examples, trust }).collect();
         Ok(())
     }
 }
@@ -283,7 +318,8 @@ mod tests {
         let mut newton = Newton::new();
         for round in 0..50 {
             let z: Each = std::array::from_fn(|at| f64::from((round * (i32::from(at as u8) + 3)) % 7) - 3.0);
-            newton.learn(if round % 3 == 0 { 1.0 } else { -1.0 }, &z);
+            let solved = newton.solve(&z).unwrap();
+            newton.learn(&z, &solved, if round % 3 == 0 { 0.3 } else { -0.3 }, 0.2);
         }
         let z = [1.0, -2.0, 0.5, 3.0];
         let solved = newton.solve(&z).unwrap();
@@ -307,7 +343,7 @@ mod tests {
             let label = guess();
             // The shared parts as they are seen from the task's side, which it finds.
             let side = mixer.side(TaskId(3));
-            mixer.learn(TaskId(3), label, &[2.0 * label, guess(), -side * label, side * guess()], -label);
+            mixer.learn(TaskId(3), label, &[2.0 * label, guess(), -side * label, side * guess()], -label, 0.0);
         }
         let (weights, side) = (mixer.weights(TaskId(3)), mixer.side(TaskId(3)));
         assert!(weights[0] > 1.0 && side * weights[2] < -0.3, "{weights:?} {side}");

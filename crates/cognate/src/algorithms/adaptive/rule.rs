@@ -9,11 +9,13 @@
 //!
 //! A step w += v y x t is implicit: t = -l'(y (w + v y x t)'x), the slope of the loss where the step ends. It never
 //! overshoots, however large V = sum v x^2 is.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::example::hinge;
+use crate::linalg::exponential::exp_of_negative;
 
 /// What is made small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,9 +34,10 @@ const ROUNDS: usize = 60;
 const NEAR: f64 = 1e-6;
 
 /// 1 / (1 + exp(x)): the probability of the other label for a margin x = y w'x.
-#[inline]
+#[inline(always)]
 pub(super) fn other(agreed: f64) -> f64 {
-    1.0 / (1.0 + agreed.exp())
+    let e = exp_of_negative(-agreed.abs());
+    (if agreed > 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
 /// q (1 - q) for a margin.
@@ -69,40 +72,69 @@ impl Loss {
     /// t of an implicit step, where y w'x is `agreed` and V is `variance`.
     #[inline]
     pub(super) fn step(self, agreed: f64, variance: f64) -> f64 {
+        self.steps([agreed], [variance])[0]
+    }
+
+    /// t of several.
+    #[inline(always)]
+    pub(super) fn steps<const N: usize>(self, agreed: [f64; N], variance: [f64; N]) -> [f64; N] {
         match self {
-            Self::Logistic => implicit_logistic(agreed, variance),
+            Self::Logistic => implicit_steps(agreed, variance).steps,
             // As PA-I, in the metric of the rates.
-            Self::Hinge if variance > 0.0 => (hinge(1.0, agreed) / variance).min(1.0),
-            Self::Hinge => 0.0,
+            Self::Hinge => std::array::from_fn(|at| {
+                if variance[at] > 0.0 { (hinge(1.0, agreed[at]) / variance[at]).min(1.0) } else { 0.0 }
+            }),
         }
     }
 }
 
+/// Implicit steps on the logistic loss, side by side.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Implicit<const N: usize> {
+    /// t of each.
+    pub(super) steps: [f64; N],
+    /// h of each, at the margin where it began.
+    pub(super) curvatures: [f64; N],
+}
+
 /// t = 1 / (1 + exp(u)) where u = agreed + V t, by Newton's method kept within brackets.
-pub(super) fn implicit_logistic(agreed: f64, variance: f64) -> f64 {
-    let first = other(agreed);
-    let (mut low, mut high) = (agreed, agreed + variance * first);
-    let mut u = agreed + variance * first / (1.0 + variance * first * (1.0 - first));
-    let mut t = first;
-    for _ in 0..ROUNDS {
-        if !(u > low && u < high) {
-            u = f64::midpoint(low, high);
-        }
-        t = other(u);
-        let (beyond, slope) = (u - agreed - variance * t, t * (1.0 - t));
-        let change = beyond / (1.0 + variance * slope);
-        if change.abs() <= NEAR {
-            // What is left is of the order of the square.
-            return t + change * slope;
-        }
-        if beyond > 0.0 {
-            high = u;
-        } else {
-            low = u;
-        }
-        u -= change;
+///
+/// Each takes some rounds that wait for each other, so several at once take little longer than one.
+#[inline(always)]
+pub(super) fn implicit_steps<const N: usize>(agreed: [f64; N], variance: [f64; N]) -> Implicit<N> {
+    let (mut first, mut curvatures) = ([0.0; N], [0.0; N]);
+    for at in 0..N {
+        first[at] = other(agreed[at]);
+        curvatures[at] = first[at] * (1.0 - first[at]);
     }
-    t
+    let (mut low, mut high, mut u, mut steps) = (agreed, agreed, agreed, first);
+    // 1 for those that go on, 0 for those that have arrived.
+    let mut open = [1.0; N];
+    for at in 0..N {
+        high[at] += variance[at] * first[at];
+        u[at] += variance[at] * first[at] / (1.0 + variance[at] * curvatures[at]);
+    }
+    for _ in 0..ROUNDS {
+        for at in 0..N {
+            let within = u[at] > low[at] && u[at] < high[at];
+            let from = if within { u[at] } else { 0.5 * low[at] + 0.5 * high[at] };
+            let t = other(from);
+            let (beyond, slope) = (from - agreed[at] - variance[at] * t, t * (1.0 - t));
+            let change = beyond / (1.0 + variance[at] * slope);
+            // What is left after a short one is of the order of its square.
+            let near = change.abs() <= NEAR;
+            let reached = if near { t + change * slope } else { t };
+            steps[at] = if open[at] > 0.0 { reached } else { steps[at] };
+            open[at] = if near { 0.0 } else { open[at] };
+            high[at] = if beyond > 0.0 { from } else { high[at] };
+            low[at] = if beyond > 0.0 { low[at] } else { from };
+            u[at] = from - change;
+        }
+        if open.iter().all(|open| *open == 0.0) {
+            break;
+        }
+    }
+    Implicit { steps, curvatures }
 }
 
 /// What is known about the features' sizes.
@@ -201,20 +233,20 @@ pub(super) fn unit_of_intercept(mean: f64) -> f64 {
 
 impl Usual {
     /// r.
-    #[inline]
+    #[inline(always)]
     fn ratio(self, s: f64) -> f64 {
         (s * self.inverse).clamp(1.0 / MOST, MOST)
     }
 
     /// r (x / s)^2, 0 where the feature has only been 0.
-    #[inline]
+    #[inline(always)]
     pub(super) fn normalised(self, value: f64, s: f64) -> f64 {
         let share = if s > 0.0 { value / s } else { 0.0 };
         self.ratio(s) * share * share
     }
 
     /// m s^2 / r.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unit(self, mean: f64, s: f64) -> f64 {
         (mean * s * s / self.ratio(s)).max(TINY)
     }

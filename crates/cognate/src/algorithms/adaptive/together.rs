@@ -8,19 +8,23 @@
 //! ones times the side of the task (`trust`). With a given b: the sum of the parts of `coupled`.
 //! Update: every member takes the implicit step of `rule` by its own margin; precisions grow by the curvature at the
 //! margin that was predicted, so that one number serves all members.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use serde::{Deserialize, Serialize};
 
 use super::averages::{Averages, AveragesState, less};
 use super::mixer::{Each, Mixer, MixerState, PARTS, weighted};
-use super::rule::{Clock, Sizes, gain, unit_of_intercept};
+use super::rule::{Clock, Loss, Sizes, gain, unit_of_intercept};
+use super::steps::{Feature, Scale, Steps};
 use super::{Prior, Settings};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
 use crate::interaction::{Scales, Uniform};
 use crate::learner::Outcome;
+use crate::linalg::prefetch::prefetch;
 use crate::linalg::side_by_side::{Found, SideBySideState};
+use crate::linalg::wide::{Simd, WithSimd, wide_work};
 use crate::linalg::{AHEAD, SideBySide, check_finite};
 use crate::stream::Batch;
 
@@ -53,8 +57,9 @@ struct Mind {
     shared_intercept: OwnRow,
     own_intercepts: Vec<OwnRow>,
     averages: Option<Box<Averages>>,
-    /// Rates times values of an example's features; scratch, not state.
-    rates: Vec<Each>,
+    doubt: [f64; 2],
+    /// Scratch, not state.
+    steps: Steps,
 }
 
 /// What is made of an example before it teaches.
@@ -79,14 +84,6 @@ fn add_parts(parts: &mut Each, shared: &[f64], own: &OwnRow, value: f64) {
     parts[3] += shared[1] * value;
 }
 
-/// Rates of an example's feature times its value.
-#[inline]
-fn rates(unit: f64, priors: &Each, seen: f64, shared: f64, own: f64, value: f64) -> Each {
-    let (shared, own) = (seen * shared, seen * own);
-    let held = [own, own, shared, shared];
-    std::array::from_fn(|at| value / (unit * priors[at] + held[at]))
-}
-
 /// Moves weights by so much a rate, and the precisions by `precision`.
 #[inline]
 fn apply(shared: &mut [f64], own: &mut OwnRow, steps: &Each, rates: &Each, precision: f64) {
@@ -99,8 +96,15 @@ fn apply(shared: &mut [f64], own: &mut OwnRow, steps: &Each, rates: &Each, preci
 }
 
 impl Mind {
-    /// What is made of an example whose rows have been found.
+    /// Asks for what is known about a task.
     #[inline]
+    fn prefetch(&self, task: TaskId) {
+        self.mixer.prefetch(task);
+        prefetch(&self.own_intercepts, task.index());
+    }
+
+    /// What is made of an example whose rows have been found.
+    #[inline(always)]
     fn see(&self, weights: &Table, task: TaskId, x: SparseView<'_>, found: &Found) -> Seen {
         let mut parts = [0.0; PARTS];
         weights.for_each(x, found, |shared, own, value| add_parts(&mut parts, shared, own, value));
@@ -147,6 +151,7 @@ impl Mind {
     }
 
     /// Every member learns, on an example whose rows have been found.
+    #[inline(always)]
     fn update(
         &mut self,
         weights: &mut Table,
@@ -157,9 +162,8 @@ impl Mind {
     ) {
         let Example { task, features, label } = example;
         let Settings { loss, forget, intercept, .. } = self.settings;
-        if self.given.is_none() {
-            self.mixer.learn(task, label, &parts, pooled);
-        }
+        let curvature =
+            if self.given.is_none() { self.mixer.learn(task, label, &parts, pooled, margin) } else { 0.0 };
         if let Some(factor) = self.clock.tick(forget) {
             self.write_down(weights, factor);
         }
@@ -169,11 +173,20 @@ impl Mind {
             if self.given.is_some() { [coupled; PARTS] } else { [present[0], coupled, present[2], coupled] };
         let enough = loss.sure(self.given.is_none());
         let sure = members.iter().all(|member| label * member > enough);
+        thread_local! { static TAU: [f64; 2] = ["TAU", "OWN"].map(|name| std::env::var(name).ok().and_then(|t| t.parse().ok()).unwrap_or(0.0)); }
+        let [tau, tau_own] = TAU.with(|tau| *tau);
+        let doubt = super::rule::other(label * margin);
+        self.doubt[0] += doubt;
+        self.doubt[1] += 1.0;
+        let mean = (self.doubt[0] / self.doubt[1] - 0.08).max(0.0) * (1.0 - 32768.0 / self.doubt[1]).max(0.0);
+        let sure = sure || doubt < tau * mean;
+        let own_too = !(doubt < tau_own * mean);
         if sure || !features.norm_squared().is_finite() {
             return;
         }
-        weights.make_rows(task, features, found);
+        if own_too { weights.make_rows(task, features, found) } else { weights.make_slots(features, found) };
         let mut indices = features.indices().iter();
+        self.steps.clear();
         weights.for_each_mut(features, found, |shared, own, value| {
             let (shrink, feature) = (self.sizes.grow(&mut shared[3], value), indices.next());
             if shrink < 1.0 {
@@ -182,53 +195,51 @@ impl Mind {
                     averages.shrink(task, *feature, shrink);
                 }
             }
+            self.steps.push(Feature { value, size: shared[3], shared: shared[2], own: own[2] });
         });
-        let (usual, mut sum) = (self.sizes.usual(), if intercept { 1.0 } else { 0.0 });
-        weights.for_each(features, found, |shared, _, value| sum += usual.normalised(value, shared[3]));
-        self.sizes.count(sum);
-        let (mean, priors, seen) = (self.sizes.mean(), self.priors(tasks), self.clock.factor(forget));
-        let mut variances = [0.0; PARTS];
-        self.rates.clear();
-        let mut see = |unit: f64, shared: f64, own: f64, value: f64| {
-            let rates = rates(unit, &priors, seen, shared, own, value);
-            (0..PARTS).for_each(|at| variances[at] += rates[at] * value);
-            self.rates.push(rates);
-        };
-        weights.for_each(features, found, |shared, own, value| {
-            see(usual.unit(mean, shared[3]), shared[2], own[2], value);
-        });
+        let usual = self.sizes.usual();
+        self.sizes.count(self.steps.normalised(usual) + if intercept { 1.0 } else { 0.0 });
+        let scale = Scale { usual, mean: self.sizes.mean(), priors: self.priors(tasks), seen: self.clock.factor(forget) };
+        let mut variances = self.steps.rates(&scale);
+        let mut of_intercept = [0.0; PARTS];
         if intercept {
             if self.own_intercepts.len() <= task.index() {
                 self.own_intercepts.resize(task.index() + 1, OwnRow::default());
             }
-            let own = self.own_intercepts[task.index()];
-            see(unit_of_intercept(mean), self.shared_intercept[2], own[2], 1.0);
+            let (shared, own) = (self.shared_intercept[2], self.own_intercepts[task.index()][2]);
+            of_intercept = scale.rates(unit_of_intercept(scale.mean), shared, own, 1.0);
+            (0..PARTS).for_each(|at| variances[at] += of_intercept[at]);
         }
         // A weight that counts times the side has that much less to say about the margin.
         variances[2] *= side * side;
         variances[3] *= side * side;
         // A member that is alone has the curvature where it is itself.
-        let precision = loss.curvature(if self.given.is_some() { coupled } else { margin }) / seen;
-        let coupled = label * loss.step(label * coupled, variances[1] + variances[3]);
-        let steps = if self.given.is_some() {
-            [0.0, coupled, 0.0, coupled]
-        } else {
-            let [alone, pooled] = [0, 2].map(|at| label * loss.step(label * present[at], variances[at]));
-            [alone, coupled, side * pooled, side * coupled]
-        };
-        let mut rates = self.rates.iter();
+        let precision = match loss {
+            Loss::Logistic if self.given.is_none() => curvature,
+            _ => loss.curvature(coupled),
+        } / scale.seen;
+        let [alone, coupled, pooled, _] = loss.steps(
+            [present[0], coupled, present[2], 0.0].map(|margin| label * margin),
+            [variances[0], if own_too { variances[1] } else { 0.0 } + variances[3], variances[2], 0.0],
+        );
+        let steps = if self.given.is_some() { [0.0, coupled, 0.0, coupled] } else { [alone, coupled, side * pooled, side * coupled] };
+        let steps = steps.map(|step| label * step);
+        let mut at = 0;
+        let mut dummy = OwnRow::default();
         weights.for_each_mut(features, found, |shared, own, value| {
-            if let Some(rates) = rates.next() {
-                apply(shared, own, &steps, rates, gain(precision, value));
-            }
+            apply(shared, if own_too { own } else { &mut dummy }, &steps, &self.steps.of(at), gain(precision, value));
+            at += 1;
         });
-        if let Some(rates) = rates.next() {
+        if intercept {
             let own = &mut self.own_intercepts[task.index()];
-            apply(&mut self.shared_intercept, own, &steps, rates, precision);
+            apply(&mut self.shared_intercept, own, &steps, &of_intercept, precision);
         }
         if let Some(averages) = &mut self.averages {
-            let step = |at: usize| std::array::from_fn(|part| steps[part] * self.rates[at][part]);
-            averages.add(task, features, intercept, step);
+            let rates = |at: usize| if at < features.len() { self.steps.of(at) } else { of_intercept };
+            averages.add(task, features, intercept, |at| {
+                let rates = rates(at);
+                std::array::from_fn(|part| steps[part] * rates[part])
+            });
         }
     }
 
@@ -239,6 +250,7 @@ impl Mind {
         self.own_intercepts.iter_mut().for_each(|own| own[2] *= factor);
     }
 
+    #[inline(always)]
     fn learn(
         &mut self,
         weights: &mut Table,
@@ -256,6 +268,29 @@ impl Mind {
     }
 }
 
+/// Learning a batch, which is done with the widest vectors that there are.
+struct LearnBatch<'a> {
+    together: &'a mut Together,
+    tasks: &'a mut usize,
+    batch: &'a Batch,
+    outcomes: &'a mut Vec<Outcome>,
+}
+
+impl WithSimd for LearnBatch<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { together: Together { weights, mind, found }, tasks, batch, outcomes } = self;
+        let mut ahead = batch.examples().skip(AHEAD);
+        weights.learn_ahead(batch, found, |weights, example, found| {
+            ahead.next().into_iter().for_each(|example| mind.prefetch(example.task));
+            *tasks = (*tasks).max(example.task.index() + 1);
+            outcomes.push(mind.learn(weights, *tasks, example, found));
+        });
+    }
+}
+
 impl Together {
     pub(super) fn new(settings: Settings, given: Option<Uniform>) -> Self {
         Self {
@@ -269,7 +304,8 @@ impl Together {
                 shared_intercept: OwnRow::default(),
                 own_intercepts: Vec::new(),
                 averages: settings.average.then(|| Box::new(Averages::new())),
-                rates: Vec::new(),
+                doubt: [0.5, 1.0],
+                steps: Steps::default(),
             },
             found: Default::default(),
         }
@@ -288,11 +324,7 @@ impl Together {
     }
 
     pub(super) fn learn_batch(&mut self, tasks: &mut usize, batch: &Batch, outcomes: &mut Vec<Outcome>) {
-        let Self { weights, mind, found } = self;
-        weights.learn_ahead(batch, found, |weights, example, found| {
-            *tasks = (*tasks).max(example.task.index() + 1);
-            outcomes.push(mind.learn(weights, *tasks, example, found));
-        });
+        wide_work(LearnBatch { together: self, tasks, batch, outcomes });
     }
 
     /// Whether the strength of sharing is found rather than given.

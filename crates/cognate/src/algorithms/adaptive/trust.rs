@@ -6,8 +6,7 @@
 //! The side, from -1 to 1, is how sure the task is that its labels go with what the pooled member says: it learns and uses the
 //! shared weights times its side. Tasks that are opposed teach each other so, where they would undo what the others learn, and
 //! one that is not sure teaches little. Sides and trusts make a relation of rank one, which is learnt.
-
-use super::rule::{curvature, implicit_logistic};
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 /// Precision of trusting like the others.
 const PRIOR: f64 = 5.0;
@@ -26,8 +25,18 @@ pub(super) struct Trust {
     precision: [f64; 3],
     /// How the labels go with the pooled member, with its precision.
     lean: [f64; 2],
-    /// What follows from that, at hand.
-    side: f64,
+}
+
+/// What a trust makes of an example before it learns: two implicit steps are to be taken, with these margins and variances.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weighed {
+    /// Of what it trusts, and of how it leans.
+    pub(super) agreed: [f64; 2],
+    pub(super) variance: [f64; 2],
+    parts: [f64; 2],
+    solved: [f64; 2],
+    pooled: f64,
+    label: f64,
 }
 
 /// Numbers that a trust is saved as.
@@ -35,7 +44,7 @@ pub(super) const NUMBERS: usize = 7;
 
 impl Default for Trust {
     fn default() -> Self {
-        Self { more: [0.0; 2], precision: [PRIOR, 0.0, PRIOR], lean: RELATED, side: 1.0 }.seen()
+        Self { more: [0.0; 2], precision: [PRIOR, 0.0, PRIOR], lean: RELATED }
     }
 }
 
@@ -45,14 +54,16 @@ fn towards(entry: &mut f64, keep: f64, start: f64) {
 
 impl Trust {
     /// What own and shared parts are multiplied by, the side not counted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn factors(&self) -> [f64; 2] {
         self.more.map(|more| 1.0 + more)
     }
 
-    #[inline]
+    /// Whether the labels go with the pooled member or against it: one deviation from nothing is sure.
+    #[inline(always)]
     pub(super) fn side(&self) -> f64 {
-        self.side
+        let [lean, precision] = self.lean;
+        (lean * precision.sqrt()).clamp(-1.0, 1.0)
     }
 
     /// How much of the precisions is left.
@@ -62,16 +73,12 @@ impl Trust {
         towards(&mut self.lean[1], keep, start.lean[1]);
     }
 
-    /// Whether the labels go with the pooled member or against it: one deviation from nothing is sure.
-    fn seen(self) -> Self {
-        let [lean, precision] = self.lean;
-        Self { side: (lean * precision.sqrt()).clamp(-1.0, 1.0), ..self }
-    }
-
-    /// Learns from what the mixture makes of the two parts, on the task's side, and from what the pooled member says to all.
-    pub(super) fn learn(&mut self, label: f64, parts: [f64; 2], pooled: f64) {
+    /// Weighs what the mixture makes of the two parts, on the task's side, and what the pooled member says to all; none where
+    /// that is no number.
+    #[inline(always)]
+    pub(super) fn weigh(&self, label: f64, parts: [f64; 2], pooled: f64) -> Option<Weighed> {
         if !(parts[0].is_finite() && parts[1].is_finite() && pooled.is_finite()) {
-            return;
+            return None;
         }
         let longest = parts[0].abs().max(parts[1].abs());
         let shorten = if longest > LONGEST { LONGEST / longest } else { 1.0 };
@@ -79,29 +86,34 @@ impl Trust {
         let [own, both, shared] = self.precision;
         let determinant = own * shared - both * both;
         let solved = [(shared * z[0] - both * z[1]) / determinant, (own * z[1] - both * z[0]) / determinant];
-        let [own, shared] = self.factors();
-        let margin = own * z[0] + shared * z[1];
-        let step = label * implicit_logistic(label * margin, solved[0] * z[0] + solved[1] * z[1]);
-        let h = curvature(margin);
+        let factors = self.factors();
+        let (pooled, [lean, precision]) = (pooled.clamp(-LOUDEST, LOUDEST), self.lean);
+        Some(Weighed {
+            agreed: [label * (factors[0] * z[0] + factors[1] * z[1]), label * lean * pooled],
+            variance: [solved[0] * z[0] + solved[1] * z[1], pooled * pooled / precision],
+            parts: z,
+            solved,
+            pooled,
+            label,
+        })
+    }
+
+    /// Learns from an example that it has weighed, by the two implicit steps and the curvatures where they began.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, weighed: &Weighed, steps: [f64; 2], curvatures: [f64; 2]) {
+        let Weighed { parts: z, solved, pooled, label, .. } = *weighed;
+        let ([step, turn], [h, h_of_lean]) = (steps.map(|step| label * step), curvatures);
         self.more[0] += step * solved[0];
         self.more[1] += step * solved[1];
         self.precision[0] += h * z[0] * z[0];
         self.precision[1] += h * z[0] * z[1];
         self.precision[2] += h * z[1] * z[1];
-        self.lean(label, pooled.clamp(-LOUDEST, LOUDEST));
-    }
-
-    fn lean(&mut self, label: f64, z: f64) {
-        let [lean, precision] = &mut self.lean;
-        let step = label * implicit_logistic(label * *lean * z, z * z / *precision);
-        let h = curvature(*lean * z);
-        *lean += step * z / *precision;
-        *precision += h * z * z;
-        *self = self.seen();
+        self.lean[0] += turn * pooled / self.lean[1];
+        self.lean[1] += h_of_lean * pooled * pooled;
     }
 
     pub(super) fn numbers(&self) -> [f64; NUMBERS] {
-        let Self { more, precision, lean, side: _ } = *self;
+        let Self { more, precision, lean } = *self;
         [more[0], more[1], precision[0], precision[1], precision[2], lean[0], lean[1]]
     }
 
@@ -120,14 +132,20 @@ impl Trust {
             && (a * c - b * b).is_finite()
             && a * c > b * b
             && sure > 0.0;
-        sound
-            .then(|| Self { more: [own, shared], precision: [a, b, c], lean: [lean, sure], side: 0.0 }.seen())
+        sound.then_some(Self { more: [own, shared], precision: [a, b, c], lean: [lean, sure] })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::rule::implicit_steps;
     use super::*;
+
+    fn learn(trust: &mut Trust, label: f64, parts: [f64; 2], pooled: f64) {
+        let weighed = trust.weigh(label, parts, pooled).unwrap();
+        let taken = implicit_steps(weighed.agreed, weighed.variance);
+        trust.learn(&weighed, taken.steps, taken.curvatures);
+    }
 
     #[test]
     fn an_outlier_leaves_what_the_others_share_and_an_opponent_turns_it_round() {
@@ -137,10 +155,10 @@ mod tests {
             let label = if round % 2 == 0 { 1.0 } else { -1.0 };
             let unrelated = if round % 4 < 2 { 1.0 } else { -1.0 };
             let mostly = if round % 5 == 0 { -label } else { label };
-            outlier.learn(label, [mostly, unrelated], unrelated);
+            learn(&mut outlier, label, [mostly, unrelated], unrelated);
             let side = opponent.side();
-            opponent.learn(label, [0.5 * label, -label * side], -label);
-            relative.learn(label, [0.5 * label, label], label);
+            learn(&mut opponent, label, [0.5 * label, -label * side], -label);
+            learn(&mut relative, label, [0.5 * label, label], label);
         }
         assert!(outlier.factors()[1].abs() < 0.2 && outlier.factors()[0] > 1.0, "{outlier:?}");
         assert!(opponent.side() < 0.0 && opponent.factors()[1] > 1.0, "{opponent:?}");
@@ -149,5 +167,6 @@ mod tests {
             assert_eq!(Trust::from_numbers(&trust.numbers()), Some(trust));
         }
         assert_eq!(Trust::from_numbers(&[0.0; NUMBERS]), None);
+        assert!(outlier.weigh(1.0, [f64::NAN, 1.0], 1.0).is_none());
     }
 }

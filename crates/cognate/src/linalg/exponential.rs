@@ -30,7 +30,7 @@ const SERIES: [f64; 12] = [
 ];
 
 #[inline(always)]
-pub(super) fn exp_of_negative(x: f64) -> f64 {
+pub(crate) fn exp_of_negative(x: f64) -> f64 {
     let shifted = x * LOG2_E + TO_WHOLE;
     let k = shifted - TO_WHOLE;
     let r = (x - k * LN_2_HIGH) - k * LN_2_LOW;
