@@ -5,9 +5,9 @@ mod harness;
 #[path = "support/samples.rs"]
 mod samples;
 
-use cognate::SparseView;
 use cognate::metrics::Reliability;
 use cognate::rng::generator;
+use cognate::{Model, SparseView};
 use rand::RngExt;
 use samples::{Sample, samples, text};
 use serde_json::{Value, json};
@@ -336,4 +336,40 @@ fn related_tasks_stay_on_one_side() {
         opposed += pairs.filter(|(to, from)| relation(*to, *from) <= 0.0).count();
     }
     assert_eq!(opposed, 0, "of 400 pairs");
+}
+
+/// Tasks of two kinds, each on both sides, one label in ten flipped: what one kind learns is of no use to the other.
+#[test]
+fn tasks_of_two_kinds_sort_themselves_into_groups() {
+    let kind = |task: usize| task / 3 % 2 == 0;
+    let truth = |task: usize, x: &[f64]| {
+        let weight =
+            |at: usize| if kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() };
+        let score: f64 = x.iter().enumerate().map(|(at, x)| x * weight(at)).sum();
+        if task / 5 % 2 == 0 { score } else { -score }
+    };
+    let mut rng = generator(5, 0);
+    let sorted: Vec<Sample> = samples(7, 60, 100, 20_000)
+        .into_iter()
+        .map(|Sample { task, x, .. }| {
+            let label = if (truth(task, &x) > 0.0) == rng.random_bool(0.1) { -1.0 } else { 1.0 };
+            Sample { task, x, label }
+        })
+        .collect();
+    let found = [1, 2, 6].map(|groups| mistakes(&adaptive(&json!({ "groups": groups })), &sorted));
+    let [one, two, many] = found;
+    assert!(two < one && 10 * many < 8 * one, "{found:?} mistakes in 1, 2 and 6 groups");
+}
+
+/// Doubts leave examples out from some number of examples on: that point is passed, saved and come back to.
+#[test]
+fn a_long_run_that_is_broken_off_goes_on_to_the_bit() {
+    let long = samples(3, 40, 12, 40_000);
+    let mut unbroken = harness::model(&adaptive(&json!({})));
+    harness::learn(&mut unbroken, &text(&long, task_name));
+    let mut first = harness::model(&adaptive(&json!({})));
+    harness::learn(&mut first, &text(&long[..36_001], task_name));
+    let mut second = Model::from_bytes(&first.to_bytes()).unwrap();
+    harness::learn(&mut second, &text(&long[36_001..], task_name));
+    assert!(second.to_bytes() == unbroken.to_bytes());
 }

@@ -79,7 +79,10 @@ fn a_late_pass_allocates_no_more_for_ten_times_the_examples() {
     let mut learners: Vec<Value> = interactions.iter().map(|choice| with("perceptron", choice)).collect();
     // Only the Perceptron finds b by itself.
     learners.extend(interactions[..5].iter().map(|choice| with("p-norm-perceptron", choice)));
-    learners.extend(["passive-aggressive", "collaborative", "rom-pgd", "rom-rda"].map(|id| json!(id)));
+    learners.extend(
+        ["adaptive", "passive-aggressive", "collaborative", "rom-pgd", "rom-rda"].map(|id| json!(id)),
+    );
+    learners.push(json!({"adaptive": {"groups": 2}}));
     learners.push(json!({"rom-pgd": {"eta": 0.1, "alpha": 0.1, "beta": 0.1, "gamma": 0.3}}));
     for (learner, examples) in learners.iter().flat_map(|learner| [(learner, 2_000), (learner, 20_000)]) {
         let text = text(&samples(1, 6, 50, examples), |task| format!("t{task}"));

@@ -48,6 +48,7 @@ conformance! {
         adaptive_average_pooled = r#"{"adaptive": {"average": true, "interaction": "pooled", "loss": "hinge"}}"#,
         adaptive_average_graph =
             r#"{"adaptive": {"average": true, "interaction": {"graph": {"edges": [["b", "a"], ["c", "a", 0.5]]}}}}"#,
+        adaptive_groups = r#"{"adaptive": {"groups": 3, "forget": 40}}"#,
         adaptive_graph =
             r#"{"adaptive": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
         adaptive_matrix = r#"{"adaptive": {"loss": "hinge", "forget": 9, "interaction": {"matrix": {"rows":

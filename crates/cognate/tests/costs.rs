@@ -47,7 +47,13 @@ fn a_hundred_thousand_tasks_hold_their_touched_weights_only() {
 /// Where rows of numbers are kept, three or so a weight.
 #[test]
 fn a_hundred_thousand_tasks_hold_their_touched_rows_only() {
-    for learner in [json!("rom-pgd"), json!({"rom-pgd": {"eta": 0.1, "beta": 0.1}}), json!("collaborative")] {
+    for learner in [
+        json!("rom-pgd"),
+        json!({"rom-pgd": {"eta": 0.1, "beta": 0.1}}),
+        json!("collaborative"),
+        json!("adaptive"),
+        json!({"adaptive": {"interaction": "independent"}}),
+    ] {
         within_touched_weights(&learner, 96);
     }
 }

@@ -156,11 +156,12 @@ fn todays_writer_writes_the_released_bytes() {
 }
 
 /// Configs whose models are kept beside those of `perceptron`, by file.
-const OTHERS: [(&str, &str); 23] = [
-    ("v1-adaptive-side.cog", r#"{"adaptive": {"forget": 50}}"#),
-    ("v1-adaptive-alone.cog", r#"{"adaptive": {"interaction": "independent", "loss": "hinge"}}"#),
+const OTHERS: [(&str, &str); 24] = [
+    ("v1-adaptive-doubts.cog", r#"{"adaptive": {"forget": 50}}"#),
+    ("v1-adaptive-groups.cog", r#"{"adaptive": {"groups": 2}}"#),
+    ("v1-adaptive-hinge.cog", r#"{"adaptive": {"interaction": "independent", "loss": "hinge"}}"#),
     (
-        "v1-adaptive-graph.cog",
+        "v1-adaptive-edges.cog",
         r#"{"adaptive": {"interaction": {"graph": {"edges": [["ann", "bob"]]}}, "intercept": false}}"#,
     ),
     ("v1-perceptron-auto.cog", r#"{"perceptron": {"interaction": {"coupled": {"b": "auto"}}}}"#),
@@ -221,7 +222,7 @@ fn models_of_the_other_learners_load_and_predict_as_ever() {
 }
 
 /// Models of learners that have learnt otherwise since, and their margins as the program printed them that wrote them.
-const BEFORE: [(&str, [(&str, f64); 3]); 4] = [
+const BEFORE: [(&str, [(&str, f64); 3]); 7] = [
     // Keeps the correlations of its tasks whole, not in factors.
     (
         "v1-relation-scale-free.cog",
@@ -251,6 +252,31 @@ const BEFORE: [(&str, [(&str, f64); 3]); 4] = [
             ("ann", 2.178_686_580_764_914_7),
             ("bob", -1.682_702_974_004_688_6),
             ("7", -0.886_342_568_862_298_8),
+        ],
+    ),
+    // Learnt from every example, in one group.
+    (
+        "v1-adaptive-side.cog",
+        [
+            ("ann", 0.013_171_030_434_203_188),
+            ("bob", 0.255_251_150_100_384_57),
+            ("7", -0.135_676_354_859_812_72),
+        ],
+    ),
+    (
+        "v1-adaptive-alone.cog",
+        [
+            ("ann", 2.172_767_368_874_020_6),
+            ("bob", -1.128_793_648_549_143_2),
+            ("7", -1.692_798_788_179_358_7),
+        ],
+    ),
+    (
+        "v1-adaptive-graph.cog",
+        [
+            ("ann", 1.527_648_587_822_319_2),
+            ("bob", -0.670_323_423_955_129_1),
+            ("7", -2.163_881_764_286_096_6),
         ],
     ),
 ];

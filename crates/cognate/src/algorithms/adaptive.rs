@@ -36,6 +36,8 @@
 
 mod alone;
 mod averages;
+mod doubt;
+mod groups;
 mod mixer;
 mod related;
 mod rule;
@@ -74,6 +76,9 @@ pub struct AdaptiveConfig {
     pub forget: Option<f64>,
     /// Whether the mean of all weights so far predicts, late ones counting more: steadier, seldom better; not with `forget`
     pub average: bool,
+    /// Groups that tasks sort themselves into, each sharing weights of its own: for tasks of several kinds; with b = "auto"
+    #[schemars(range(min = 1, max = 64))]
+    pub groups: usize,
     /// Whether there is a weight for a feature that is always 1
     pub intercept: bool,
     /// How far first steps go, against what suits most data; positive
@@ -88,6 +93,7 @@ impl Default for AdaptiveConfig {
             loss: Loss::default(),
             forget: None,
             average: false,
+            groups: 1,
             intercept: true,
             rate: 1.0,
         }
@@ -105,6 +111,17 @@ impl Parameters for AdaptiveConfig {
             let message = "the mean of all weights forgets nothing; take `average` or `forget`";
             problems.push(ConfigProblem::new("average", message));
         }
+        if !(1..=MOST_GROUPS).contains(&self.groups) {
+            let message = format!("{} is not between 1 and {MOST_GROUPS}", self.groups);
+            problems.push(ConfigProblem::new("groups", message));
+        } else if self.groups > 1 && !self.interaction.is_auto() {
+            let message =
+                "tasks sort themselves where the strength of sharing is found; leave `interaction` out";
+            problems.push(ConfigProblem::new("groups", message));
+        } else if self.groups > 1 && self.average {
+            let message = "means are of weights that all tasks share; take `average` or `groups`";
+            problems.push(ConfigProblem::new("groups", message));
+        }
         problems
     }
 
@@ -116,6 +133,9 @@ impl Parameters for AdaptiveConfig {
         Some(&mut self.interaction)
     }
 }
+
+/// Groups at most: every example is weighed against each.
+const MOST_GROUPS: usize = 64;
 
 /// p: the prior variance of a member's margin.
 ///
@@ -136,14 +156,22 @@ struct Settings {
     forget: Option<f64>,
     intercept: bool,
     average: bool,
+    groups: usize,
     prior: Prior,
 }
 
 impl Settings {
     fn of(config: &AdaptiveConfig, mixture: bool) -> Self {
-        let AdaptiveConfig { loss, forget, average, intercept, rate, .. } = *config;
+        let AdaptiveConfig { loss, forget, average, groups, intercept, rate, .. } = *config;
         let wide = if mixture { 50.0 } else { 10.0 };
-        Self { loss, forget, average, intercept, prior: Prior { wide: wide * rate, narrow: 5.0 * rate } }
+        Self {
+            loss,
+            forget,
+            average,
+            groups,
+            intercept,
+            prior: Prior { wide: wide * rate, narrow: 5.0 * rate },
+        }
     }
 }
 

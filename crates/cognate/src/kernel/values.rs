@@ -5,9 +5,9 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::linalg::exponential::exp_of_negative;
 use super::{GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
 use crate::linalg::Width;
+use crate::linalg::exponential::exp_of_negative;
 
 impl KernelConfig {
     /// Puts k(x, z) into the place of x'z for every z, given |x|^2 and all |z|^2.

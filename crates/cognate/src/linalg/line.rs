@@ -1,5 +1,8 @@
 //! A cache line of numbers: tables are made of these, so that whoever knows a place knows what is fetched for it.
-#![expect(unsafe_code, reason = "lines as one slice of numbers; the casts are bytemuck's, the promise is ours")]
+#![expect(
+    unsafe_code,
+    reason = "lines as one slice of numbers; the casts are bytemuck's, the promise is ours"
+)]
 
 use bytemuck::{Pod, Zeroable};
 

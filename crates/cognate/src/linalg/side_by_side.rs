@@ -23,8 +23,12 @@ pub(crate) struct SideBySide<const S: usize, const O: usize> {
     slots: IndexMap<u32>,
     /// Slot to feature.
     features: Vec<u32>,
-    /// Shared weights of each slot, in lines so that a row lies in as few as can be; those of slot 0 are 0 for ever.
+    /// Shared weights of each slot, a row a group of tasks, in lines so that a row lies in as few as can be; those of slot 0 are
+    /// 0 for ever.
     shared: Vec<Line>,
+    groups: usize,
+    /// The group of each task; those that are not listed are in one each, in turn.
+    group_of: Vec<u32>,
     /// Slot to row, a table a task; 0 where there is none.
     own: Vec<IndexMap<u32>>,
     /// Own weights of all tasks; those of row 0 are 0 for ever.
@@ -34,6 +38,7 @@ pub(crate) struct SideBySide<const S: usize, const O: usize> {
 /// An example's features as they were found: filled by [`SideBySide::locate`], used by the others.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
+    task: u32,
     /// Where the features were when there were so many slots.
     slots: Vec<u32>,
     known_slots: usize,
@@ -61,10 +66,17 @@ impl Found {
 
 impl<const S: usize, const O: usize> SideBySide<S, O> {
     pub(crate) fn new() -> Self {
+        Self::with_groups(1)
+    }
+
+    /// Tables for tasks that share their weights with their group.
+    pub(crate) fn with_groups(groups: usize) -> Self {
         Self {
             slots: IndexMap::default(),
             features: vec![u32::MAX],
-            shared: vec![Line::ZERO; S.div_ceil(Line::NUMBERS)],
+            shared: vec![Line::ZERO; (groups * S).div_ceil(Line::NUMBERS)],
+            groups,
+            group_of: Vec::new(),
             own: Vec::new(),
             rows: Rows::new(),
         }
@@ -81,9 +93,39 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         Line::rows_mut(&mut self.shared)
     }
 
-    /// A shared row a slot, with little room to spare: this is one of the largest arrays that a learner has.
+    /// The group of a task.
+    #[inline]
+    pub(crate) fn group(&self, task: TaskId) -> usize {
+        if self.groups == 1 {
+            return 0;
+        }
+        self.group_of.get(task.index()).map_or(task.index() % self.groups, |group| *group as usize)
+    }
+
+    /// Puts a task into a group, from now on.
+    pub(crate) fn set_group(&mut self, task: TaskId, group: usize) {
+        debug_assert!(group < self.groups, "there are {} groups", self.groups);
+        if self.group_of.len() <= task.index() {
+            let known = self.group_of.len() as u32;
+            self.group_of.extend((known..=task.0).map(|task| task % self.groups as u32));
+        }
+        self.group_of[task.index()] = group as u32;
+    }
+
+    /// Where the shared row of a slot is.
+    #[inline]
+    fn at(&self, slot: u32, group: usize) -> usize {
+        slot as usize * self.groups + group
+    }
+
+    /// Where the shared rows end.
+    fn end(&self) -> usize {
+        self.features.len() * self.groups
+    }
+
+    /// Shared rows of every slot, with little room to spare: this is one of the largest arrays that a learner has.
     fn grow_shared(&mut self) {
-        let lines = (self.features.len() * S).div_ceil(Line::NUMBERS);
+        let lines = (self.end() * S).div_ceil(Line::NUMBERS);
         if lines > self.shared.capacity() {
             self.shared.reserve_exact((lines - self.shared.len()).max(self.shared.len() / 4));
         }
@@ -100,7 +142,12 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found.known_slots = self.features.len();
         found.slots.clear();
         found.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
-        found.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize * S / Line::NUMBERS));
+        let (step, group) = (self.groups * S, self.group(task) * S);
+        found
+            .slots
+            .iter()
+            .for_each(|slot| prefetch(&self.shared, (*slot as usize * step + group) / Line::NUMBERS));
+        found.task = task.0;
         found.begin(self.own.get(task.index()));
     }
 
@@ -130,7 +177,8 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         match found.changed {
             Some(changed) if changed == own.changed() => return,
             Some(_) => {
-                for (slot, row) in found.slots.iter().zip(&mut found.rows).filter(|(_, row)| **row == NOWHERE) {
+                for (slot, row) in found.slots.iter().zip(&mut found.rows).filter(|(_, row)| **row == NOWHERE)
+                {
                     *row = own.get(*slot);
                 }
             }
@@ -158,9 +206,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         mut see: impl FnMut(&[f64; S], &[f64; O], f64),
     ) {
         debug_assert!(found.slots.len() == x.len() && found.rows.len() == x.len(), "found for this example");
-        let shared = self.shared_rows();
+        let (shared, group) = (self.shared_rows(), self.group(TaskId(found.task)));
         for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            see(&shared[*slot as usize], self.rows.at(*row), *value);
+            see(&shared[self.at(*slot, group)], self.rows.at(*row), *value);
         }
     }
 
@@ -191,9 +239,10 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found: &Found,
         mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
     ) {
+        let (groups, group) = (self.groups, self.group(TaskId(found.task)));
         let shared = Line::rows_mut(&mut self.shared);
         for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
-            change(&mut shared[*slot as usize], self.rows.at_mut(*row), *value);
+            change(&mut shared[*slot as usize * groups + group], self.rows.at_mut(*row), *value);
         }
     }
 
@@ -220,8 +269,22 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         &'a self,
         found: &'a Found,
     ) -> impl Iterator<Item = (u32, &'a [f64; S], &'a [f64; O])> {
-        let (shared, rows) = (self.shared_rows(), found.slots.iter().zip(&found.rows));
-        rows.map(|(slot, row)| (*slot, &shared[*slot as usize], self.rows.at(*row)))
+        let (shared, group) = (self.shared_rows(), self.group(TaskId(found.task)));
+        let rows = found.slots.iter().zip(&found.rows);
+        rows.map(move |(slot, row)| (*slot, &shared[self.at(*slot, group)], self.rows.at(*row)))
+    }
+
+    /// Shows what every group holds for each feature of an example that has been located, with the feature's value.
+    pub(crate) fn for_each_group(
+        &self,
+        x: SparseView<'_>,
+        found: &Found,
+        mut see: impl FnMut(&[[f64; S]], f64),
+    ) {
+        let shared = self.shared_rows();
+        for (slot, value) in found.slots.iter().zip(x.values()) {
+            see(&shared[self.at(*slot, 0)..self.at(*slot, self.groups)], *value);
+        }
     }
 
     /// The number of slots; 0 is that of features never touched.
@@ -231,7 +294,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 
     /// What all tasks share, feature by feature.
     pub(crate) fn shared(&self) -> impl Iterator<Item = &[f64; S]> {
-        self.shared_rows()[1..self.slots()].iter()
+        self.shared_rows()[self.groups..self.end()].iter()
     }
 
     /// The rows of a task; their order depends on the history of the table.
@@ -293,12 +356,13 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 
     /// Changes what all tasks share, of every feature; zeros must stay zeros.
     pub(crate) fn change_shared(&mut self, change: impl FnMut(&mut [f64; S])) {
-        self.shared_rows_mut()[1..].iter_mut().for_each(change);
+        let first = self.groups;
+        self.shared_rows_mut()[first..].iter_mut().for_each(change);
     }
 
     /// The squares of one of the shared vectors.
     pub(crate) fn shared_squares(&self, at: usize) -> Squares {
-        Squares::of(self.shared_rows()[..self.slots()].iter().map(|row| row[at]))
+        Squares::of(self.shared_rows()[..self.end()].iter().map(|row| row[at]))
     }
 
     /// Changes every row of a task; their order depends on the history of the table.
@@ -359,7 +423,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     ) -> Vec<(u32, f64)> {
         let own = self.own.get(task.index());
         let mut weights: Vec<(u32, f64)> = Vec::new();
-        for (slot, shared) in self.shared_rows()[..self.slots()].iter().enumerate().skip(1) {
+        let (shared, group) = (self.shared_rows(), self.group(task));
+        for slot in 1..self.slots() {
+            let shared = &shared[self.at(slot as u32, group)];
             let row = self.rows.at(own.map_or(NOWHERE, |own| own.get(slot as u32)));
             let weight = weight(slot as u32, shared, row);
             if weight != 0.0 {
@@ -375,6 +441,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         self.slots.heap_bytes()
             + self.features.capacity() * size_of::<u32>()
             + self.shared.capacity() * size_of::<Line>()
+            + self.group_of.capacity() * size_of::<u32>()
             + self.rows.heap_bytes()
             + self.own.capacity() * size_of::<IndexMap<u32>>()
             + self.own.iter().map(IndexMap::heap_bytes).sum::<usize>()
@@ -402,7 +469,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         }
         SideBySideState {
             features: Block(self.features[1..].to_vec()),
-            shared: Block(self.shared_rows()[1..self.slots()].concat()),
+            shared: Block(self.shared_rows()[self.groups..self.end()].concat()),
             own_ends: Block(ends),
             own_slots: Block(slots),
             own: Block(own),
@@ -415,7 +482,17 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         state: SideBySideState,
         row: impl Fn([f64; N]) -> [f64; O],
     ) -> Result<Self, StateError> {
-        let mut weights = Self::new();
+        Self::restore_groups(1, tasks, state, row)
+    }
+
+    /// The same with so many groups.
+    pub(crate) fn restore_groups<const N: usize>(
+        groups: usize,
+        tasks: usize,
+        state: SideBySideState,
+        row: impl Fn([f64; N]) -> [f64; O],
+    ) -> Result<Self, StateError> {
+        let mut weights = Self::with_groups(groups);
         for feature in state.features.0 {
             if feature == u32::MAX || weights.slots.get(feature) != NOWHERE {
                 return Err(StateError::new("a feature is listed twice or out of range"));
@@ -427,8 +504,8 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         check_finite(&state.shared.0)?;
         check_finite(&state.own.0)?;
         weights.grow_shared();
-        let shared = weights.shared_rows_mut()[1..].iter_mut();
-        shared.zip(lanes(&state.shared.0, slots - 1)?).for_each(|(row, saved)| *row = saved);
+        let shared = weights.shared_rows_mut()[groups..].iter_mut();
+        shared.zip(lanes(&state.shared.0, (slots - 1) * groups)?).for_each(|(row, saved)| *row = saved);
         for saved in lanes::<N>(&state.own.0, state.own_slots.0.len())? {
             weights.rows.push(row(saved));
         }

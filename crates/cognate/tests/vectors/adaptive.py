@@ -50,9 +50,9 @@ def zeros():
     return [0.0] * (FEATURES + 1)
 
 
-def ratios(s):
-    """r of every feature, 1 of the intercept."""
-    met = [v for v in s[:FEATURES] if v > 0]
+def ratios(s, all_sizes):
+    """r of every feature, against what is usual among all sizes; 1 of the intercept."""
+    met = [v for sizes in all_sizes for v in sizes[:FEATURES] if v > 0]
     usual = math.exp(sum(math.log(v) for v in met) / len(met)) if met else 1.0
     return [max(0.25, min(4.0, v / usual)) for v in s[:FEATURES]] + [1.0]
 
@@ -121,7 +121,7 @@ class Mixer:
 class Learner:
     """Weight vectors in four parts; own parts and precisions one a task, s and m common, or one of all a task."""
 
-    def __init__(self, interaction, loss="logistic", forget=None, intercept=True, rate=1.0, average=False):
+    def __init__(self, interaction, loss="logistic", forget=None, intercept=True, rate=1.0, average=False, groups=1):
         self.interaction, self.loss, self.intercept, self.average = interaction, loss, intercept, average
         self.keep = 1.0 if forget is None else 2 ** (-1 / forget)
         self.auto = interaction == {"coupled": {"b": "auto"}}
@@ -136,15 +136,17 @@ class Learner:
             self.priors = [0, ALONE * own / (own + shared), 0, ALONE * shared / (own + shared)]
         self.priors = [rate * p for p in self.priors]
         self.members = [(0, [0]), (1, [1, 3]), (2, [2])] if self.auto else [(0, [0])] if self.apart else [(1, [1, 3])]
-        self.w = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [zeros(), zeros()]
-        self.own, self.shared = [zeros() for _ in range(TASKS)], zeros()
-        self.s, self.sizes = [zeros() for _ in range(TASKS)], [[0.0, 0] for _ in range(TASKS)]
+        self.group = [task % groups for task in range(TASKS)]
+        self.opinions = [[[*RELATED, math.log(2)] for _ in range(groups)] for _ in range(TASKS)]
+        self.w = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [[zeros() for _ in range(groups)] for _ in range(2)]
+        self.own, self.shared = [zeros() for _ in range(TASKS)], [zeros() for _ in range(groups)]
+        self.s, self.sizes = [zeros() for _ in range(max(TASKS, groups))], [[0.0, 0] for _ in range(TASKS)]
         self.mixer = Mixer()
         self.sums = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [zeros(), zeros()]
         self.seen, self.all_seen = [0] * TASKS, 0
 
     def vectors(self, task):
-        return [self.w[0][task], self.w[1][task], self.w[2], self.w[3]]
+        return [self.w[0][task], self.w[1][task], self.w[2][self.group[task]], self.w[3][self.group[task]]]
 
     def summed(self, task):
         return [self.sums[0][task], self.sums[1][task], self.sums[2], self.sums[3]]
@@ -169,8 +171,26 @@ class Learner:
         a = self.mixer.weights(task) if self.auto else [1.0] * 4
         return sum(u * v for u, v in zip(a, z))
 
+    def sort(self, task, x, y):
+        """What a task makes of every group: lean, its precision, mean loss. The group it goes to."""
+        for opinion, pooled in zip(self.opinions[task], self.w[2]):
+            lean, sure, loss = opinion
+            z = max(-1.0, min(1.0, sum(w * v for w, v in zip(pooled, x))))
+            t, h = implicit(y * lean * z, z * z / sure, "logistic"), curvature(lean * z, "logistic")
+            newest = 1 / min(100, self.seen[task] + 1)
+            loss += newest * (math.log(1 + math.exp(-y * lean * z)) - loss)
+            opinion[:] = [lean + t * y * z / sure, sure + h * z * z, loss]
+        losses = [loss for _, _, loss in self.opinions[task]]
+        best, now = losses.index(min(losses)), self.group[task]
+        return best if self.seen[task] + 1 >= 10 and losses[best] < losses[now] - 0.01 else now
+
     def learn(self, task, x, y):
+        group = self.sort(task, x, y) if self.auto else 0
         self.step(task, x, y)
+        if group != self.group[task]:
+            self.group[task], trust = group, self.mixer.trusts[task]
+            trust.lean, trust.sure, _ = self.opinions[task][group]
+            self.moves = getattr(self, "moves", 0) + 1
         self.seen[task] += 1
         self.all_seen += 1
         counts = [self.seen[task]] * 2 + [self.all_seen] * 2
@@ -178,12 +198,14 @@ class Learner:
             total[:] = [a + count * b for a, b in zip(total, vector)]
 
     def step(self, task, x, y):
-        z, margin, known = self.parts(task, x, False), self.margin(task, x), task if self.apart else 0
-        side = self.side(task)
+        z, margin = self.parts(task, x, False), self.margin(task, x)
+        side, group = self.side(task), self.group[task]
+        # Sizes are known for every task apart, or every group; how large they are usually, for all groups together.
+        known, common = (task, task) if self.apart else (group, 0)
         if self.auto:
             said = self.said(task, x, self.average)
             self.mixer.learn(task, y, self.parts(task, x, self.average), said[2], self.keep)
-        fading = [self.own[task]] if self.apart else self.own + [self.shared]
+        fading = [self.own[task]] if self.apart else self.own + self.shared
         for precision in fading:
             precision[:] = [self.keep * p for p in precision]
         sure = 1.0 if self.loss == "hinge" else 1.5 if self.auto else math.inf
@@ -197,11 +219,12 @@ class Learner:
                     for vector in self.vectors(task) + self.summed(task):
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
-        ratio = ratios(s)
-        self.sizes[known][0] += sum(ratio[k] * (v / s[k]) ** 2 for k, v in enumerate(x) if v)
-        self.sizes[known][1] += 1
-        m = self.sizes[known][0] / self.sizes[known][1]
-        rate = lambda part, k: 1 / (m * s[k] ** 2 / ratio[k] / self.priors[part] + (self.own[task] if part < 2 else self.shared)[k])
+        ratio = ratios(s, [s] if self.apart else self.s)
+        self.sizes[common][0] += sum(ratio[k] * (v / s[k]) ** 2 for k, v in enumerate(x) if v)
+        self.sizes[common][1] += 1
+        m = self.sizes[common][0] / self.sizes[common][1]
+        held = lambda part: self.own[task] if part < 2 else self.shared[group]
+        rate = lambda part, k: 1 / (m * s[k] ** 2 / ratio[k] / self.priors[part] + held(part)[k])
         steps = []
         for member, parts in self.members:
             rates = {part: [rate(part, k) * v if v else 0.0 for k, v in enumerate(x)] for part in parts}
@@ -210,10 +233,10 @@ class Learner:
             t = implicit(y * said[member], variance, self.loss)
             steps += [(part, [counts(part) * t * y * r for r in rates[part]]) for part in parts]
         for part, step in steps:
-            vector = self.w[part][task] if part < 2 else self.w[part]
+            vector = self.vectors(task)[part]
             vector[:] = [w + d for w, d in zip(vector, step)]
         h = curvature(margin if self.auto else said[self.members[0][0]], self.loss)
-        for precision in [self.own[task], self.shared]:
+        for precision in [self.own[task], self.shared[group]]:
             precision[:] = [p + h * v * v for p, v in zip(precision, x)]
 
 
@@ -274,7 +297,7 @@ class Graph:
                     for vector in self.v + self.sums:
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
-        ratio = ratios(s)
+        ratio = ratios(s, [s])
         self.sizes[0] += sum(ratio[k] * (v / s[k]) ** 2 for k, v in enumerate(x) if v)
         self.sizes[1] += 1
         m, b = self.sizes[0] / self.sizes[1], self.b[task]
@@ -320,7 +343,7 @@ def write(name, parameters):
     with open(name + ".json", "w") as file:
         json.dump(vector, file)
         file.write("\n")
-    print(name, len(mistaken), "mistakes")
+    print(name, len(mistaken), "mistakes,", getattr(learner, "moves", 0), "moves")
 
 
 write("adaptive_auto", {})
@@ -334,3 +357,4 @@ write("adaptive_average", {"average": True})
 write("adaptive_average_coupled", {"average": True, "interaction": {"coupled": {"b": 2}}})
 write("adaptive_average_independent", {"average": True, "interaction": "independent", "loss": "hinge"})
 write("adaptive_average_graph", {"average": True, "interaction": GRAPH})
+write("adaptive_groups", {"groups": 2})

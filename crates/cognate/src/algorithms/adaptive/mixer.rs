@@ -91,7 +91,8 @@ impl Newton {
         let (mut solved, mut inverse) = (*z, [0.0; PARTS]);
         for at in 0..PARTS {
             for row in at..PARTS {
-                factor[row][at] -= (0..at).map(|k| factor[row][k] * (factor[at][k] * inverse[k])).sum::<f64>();
+                factor[row][at] -=
+                    (0..at).map(|k| factor[row][k] * (factor[at][k] * inverse[k])).sum::<f64>();
             }
             if !(factor[at][at].is_finite() && factor[at][at] > 0.0) {
                 return None;
@@ -139,11 +140,7 @@ impl Met {
 impl Mixer {
     pub(super) fn new(half_life: Option<f64>) -> Self {
         let keep = half_life.map_or(1.0, |half_life| (-1.0 / half_life).exp2());
-        Self {
-            levels: vec![Some(Newton::new())],
-            tasks: Vec::new(),
-            keep,
-        }
+        Self { levels: vec![Some(Newton::new())], tasks: Vec::new(), keep }
     }
 
     /// Asks for what is known about a task.
@@ -177,6 +174,11 @@ impl Mixer {
     #[inline]
     pub(super) fn side(&self, task: TaskId) -> f64 {
         self.known(task).trust.side()
+    }
+
+    /// The pooled member of a task that has been met is another: its labels go so with it.
+    pub(super) fn turn(&mut self, task: TaskId, lean: [f64; 2]) {
+        self.tasks[task.index()].trust.turn(lean);
     }
 
     /// a, for tasks that have seen most.
@@ -216,7 +218,8 @@ impl Mixer {
             [label * weighted(&a, &z), agreed[0], agreed[1], margin],
             [of_mixture, variance[0], variance[1], 0.0],
         );
-        let ([step, trusts, leans, _], [h, h_of_trust, h_of_lean, at_margin]) = (taken.steps, taken.curvatures);
+        let ([step, trusts, leans, _], [h, h_of_trust, h_of_lean, at_margin]) =
+            (taken.steps, taken.curvatures);
         if let Some(weighed) = &weighed {
             trust.learn(weighed, [trusts, leans], [h_of_trust, h_of_lean]);
         }
@@ -281,7 +284,12 @@ impl Mixer {
             .ok_or_else(|| StateError::new("what sets the tasks apart is not sound"))?;
         // Models of before had none.
         let trusts = trusts.into_iter().chain(std::iter::repeat(Trust::default()));
-        self.tasks = examples.0.iter().zip(trusts).map(|(examples, trust)| Met { examples: *examples, trust }).collect();
+        self.tasks = examples
+            .0
+            .iter()
+            .zip(trusts)
+            .map(|(examples, trust)| Met { examples: *examples, trust })
+            .collect();
         Ok(())
     }
 }
@@ -343,7 +351,13 @@ mod tests {
             let label = guess();
             // The shared parts as they are seen from the task's side, which it finds.
             let side = mixer.side(TaskId(3));
-            mixer.learn(TaskId(3), label, &[2.0 * label, guess(), -side * label, side * guess()], -label, 0.0);
+            mixer.learn(
+                TaskId(3),
+                label,
+                &[2.0 * label, guess(), -side * label, side * guess()],
+                -label,
+                0.0,
+            );
         }
         let (weights, side) = (mixer.weights(TaskId(3)), mixer.side(TaskId(3)));
         assert!(weights[0] > 1.0 && side * weights[2] < -0.3, "{weights:?} {side}");

@@ -109,7 +109,7 @@ impl Group {
 
     /// Learns from the margin of the weights as they are; whether anything changed.
     fn update(&mut self, settings: Settings, column: usize, example: Example<'_>, margin: f64) -> bool {
-        let Settings { loss, forget, intercept, prior, average } = settings;
+        let Settings { loss, forget, intercept, prior, average, groups: _ } = settings;
         let Example { features, label, .. } = example;
         let (root, tasks) = (self.root.row(column), self.root.size());
         if let Some(factor) = self.clock.tick(forget) {

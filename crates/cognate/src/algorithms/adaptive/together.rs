@@ -13,8 +13,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::averages::{Averages, AveragesState, less};
+use super::doubt::{Doubts, Lesson};
+use super::groups::{Groups, GroupsState, Move};
 use super::mixer::{Each, Mixer, MixerState, PARTS, weighted};
-use super::rule::{Clock, Loss, Sizes, gain, unit_of_intercept};
+use super::rule::{Clock, Loss, Sizes, gain, other, unit_of_intercept};
 use super::steps::{Feature, Scale, Steps};
 use super::{Prior, Settings};
 use crate::block::Block;
@@ -53,11 +55,12 @@ struct Mind {
     mixer: Mixer,
     sizes: Sizes,
     clock: Clock,
-    /// Weights of the feature that is always 1.
-    shared_intercept: OwnRow,
+    /// Weights of the feature that is always 1, of every group and every task.
+    shared_intercepts: Vec<OwnRow>,
     own_intercepts: Vec<OwnRow>,
     averages: Option<Box<Averages>>,
-    doubt: [f64; 2],
+    doubts: Doubts,
+    groups: Option<Box<Groups>>,
     /// Scratch, not state.
     steps: Steps,
 }
@@ -84,12 +87,17 @@ fn add_parts(parts: &mut Each, shared: &[f64], own: &OwnRow, value: f64) {
     parts[3] += shared[1] * value;
 }
 
-/// Moves weights by so much a rate, and the precisions by `precision`.
-#[inline]
-fn apply(shared: &mut [f64], own: &mut OwnRow, steps: &Each, rates: &Each, precision: f64) {
+/// Moves own weights by so much a rate, and their precision by `precision`.
+#[inline(always)]
+fn apply_own(own: &mut OwnRow, steps: &Each, rates: &Each, precision: f64) {
     own[0] += steps[0] * rates[0];
     own[1] += steps[1] * rates[1];
     own[2] += precision;
+}
+
+/// The same of what is shared.
+#[inline(always)]
+fn apply_shared(shared: &mut [f64], steps: &Each, rates: &Each, precision: f64) {
     shared[0] += steps[2] * rates[2];
     shared[1] += steps[3] * rates[3];
     shared[2] += precision;
@@ -110,7 +118,7 @@ impl Mind {
         weights.for_each(x, found, |shared, own, value| add_parts(&mut parts, shared, own, value));
         if self.settings.intercept {
             let own = self.own_intercepts.get(task.index()).copied().unwrap_or_default();
-            add_parts(&mut parts, &self.shared_intercept, &own, 1.0);
+            add_parts(&mut parts, &self.shared_intercepts[weights.group(task)], &own, 1.0);
         }
         let mut present = parts;
         if let Some(averages) = &self.averages {
@@ -162,6 +170,7 @@ impl Mind {
     ) {
         let Example { task, features, label } = example;
         let Settings { loss, forget, intercept, .. } = self.settings;
+        let group = weights.group(task);
         let curvature =
             if self.given.is_none() { self.mixer.learn(task, label, &parts, pooled, margin) } else { 0.0 };
         if let Some(factor) = self.clock.tick(forget) {
@@ -173,18 +182,17 @@ impl Mind {
             if self.given.is_some() { [coupled; PARTS] } else { [present[0], coupled, present[2], coupled] };
         let enough = loss.sure(self.given.is_none());
         let sure = members.iter().all(|member| label * member > enough);
-        thread_local! { static TAU: [f64; 2] = ["TAU", "OWN"].map(|name| std::env::var(name).ok().and_then(|t| t.parse().ok()).unwrap_or(0.0)); }
-        let [tau, tau_own] = TAU.with(|tau| *tau);
-        let doubt = super::rule::other(label * margin);
-        self.doubt[0] += doubt;
-        self.doubt[1] += 1.0;
-        let mean = (self.doubt[0] / self.doubt[1] - 0.08).max(0.0) * (1.0 - 32768.0 / self.doubt[1]).max(0.0);
-        let sure = sure || doubt < tau * mean;
-        let own_too = !(doubt < tau_own * mean);
-        if sure || !features.norm_squared().is_finite() {
+        let lesson =
+            if self.given.is_some() { Lesson::All } else { self.doubts.weigh(other(label * margin)) };
+        if sure || lesson == Lesson::Nothing || !features.norm_squared().is_finite() {
             return;
         }
-        if own_too { weights.make_rows(task, features, found) } else { weights.make_slots(features, found) };
+        let own_too = lesson == Lesson::All;
+        if own_too {
+            weights.make_rows(task, features, found);
+        } else {
+            weights.make_slots(features, found);
+        }
         let mut indices = features.indices().iter();
         self.steps.clear();
         weights.for_each_mut(features, found, |shared, own, value| {
@@ -199,14 +207,19 @@ impl Mind {
         });
         let usual = self.sizes.usual();
         self.sizes.count(self.steps.normalised(usual) + if intercept { 1.0 } else { 0.0 });
-        let scale = Scale { usual, mean: self.sizes.mean(), priors: self.priors(tasks), seen: self.clock.factor(forget) };
+        let scale = Scale {
+            usual,
+            mean: self.sizes.mean(),
+            priors: self.priors(tasks),
+            seen: self.clock.factor(forget),
+        };
         let mut variances = self.steps.rates(&scale);
         let mut of_intercept = [0.0; PARTS];
         if intercept {
             if self.own_intercepts.len() <= task.index() {
                 self.own_intercepts.resize(task.index() + 1, OwnRow::default());
             }
-            let (shared, own) = (self.shared_intercept[2], self.own_intercepts[task.index()][2]);
+            let (shared, own) = (self.shared_intercepts[group][2], self.own_intercepts[task.index()][2]);
             of_intercept = scale.rates(unit_of_intercept(scale.mean), shared, own, 1.0);
             (0..PARTS).for_each(|at| variances[at] += of_intercept[at]);
         }
@@ -218,21 +231,35 @@ impl Mind {
             Loss::Logistic if self.given.is_none() => curvature,
             _ => loss.curvature(coupled),
         } / scale.seen;
+        // What does not move has nothing to say about where the step ends.
+        let own_variance = if own_too { variances[1] } else { 0.0 };
         let [alone, coupled, pooled, _] = loss.steps(
             [present[0], coupled, present[2], 0.0].map(|margin| label * margin),
-            [variances[0], if own_too { variances[1] } else { 0.0 } + variances[3], variances[2], 0.0],
+            [variances[0], own_variance + variances[3], variances[2], 0.0],
         );
-        let steps = if self.given.is_some() { [0.0, coupled, 0.0, coupled] } else { [alone, coupled, side * pooled, side * coupled] };
-        let steps = steps.map(|step| label * step);
-        let mut at = 0;
-        let mut dummy = OwnRow::default();
+        let mut steps = if self.given.is_some() {
+            [0.0, coupled, 0.0, coupled]
+        } else {
+            [alone, coupled, side * pooled, side * coupled]
+        };
+        if !own_too {
+            steps[..2].fill(0.0);
+        }
+        let (steps, mut at) = (steps.map(|step| label * step), 0);
         weights.for_each_mut(features, found, |shared, own, value| {
-            apply(shared, if own_too { own } else { &mut dummy }, &steps, &self.steps.of(at), gain(precision, value));
+            let (rates, precision) = (self.steps.of(at), gain(precision, value));
+            apply_shared(shared, &steps, &rates, precision);
+            // Rows that are missing then must stay zero.
+            if own_too {
+                apply_own(own, &steps, &rates, precision);
+            }
             at += 1;
         });
         if intercept {
-            let own = &mut self.own_intercepts[task.index()];
-            apply(&mut self.shared_intercept, own, &steps, &of_intercept, precision);
+            apply_shared(&mut self.shared_intercepts[group], &steps, &of_intercept, precision);
+            if own_too {
+                apply_own(&mut self.own_intercepts[task.index()], &steps, &of_intercept, precision);
+            }
         }
         if let Some(averages) = &mut self.averages {
             let rates = |at: usize| if at < features.len() { self.steps.of(at) } else { of_intercept };
@@ -243,10 +270,30 @@ impl Mind {
         }
     }
 
+    /// Weighs what the groups say to an example; where its task goes, if anywhere.
+    #[inline]
+    fn sort(
+        &mut self,
+        weights: &Table,
+        Example { task, features, label }: Example<'_>,
+        found: &Found,
+    ) -> Option<Move> {
+        let groups = self.groups.as_mut()?;
+        let said = groups.said();
+        let add = |(said, row): (&mut f64, &[f64; 4]), value: f64| *said += row[0] * value;
+        weights.for_each_group(features, found, |rows, value| {
+            said.iter_mut().zip(rows).for_each(|pair| add(pair, value));
+        });
+        if self.settings.intercept {
+            said.iter_mut().zip(&self.shared_intercepts).for_each(|(said, shared)| *said += shared[0]);
+        }
+        groups.learn(task, label, weights.group(task))
+    }
+
     /// Writes all precisions down as they are seen through a factor.
     fn write_down(&mut self, weights: &mut Table, factor: f64) {
         weights.change_all(|shared| shared[2] *= factor, |own| own[2] *= factor);
-        self.shared_intercept[2] *= factor;
+        self.shared_intercepts.iter_mut().for_each(|shared| shared[2] *= factor);
         self.own_intercepts.iter_mut().for_each(|own| own[2] *= factor);
     }
 
@@ -260,7 +307,12 @@ impl Mind {
     ) -> Outcome {
         let seen = self.see(weights, example.task, example.features, found);
         let margin = seen.margin;
+        let goes = self.sort(weights, example, found);
         self.update(weights, tasks, example, seen, found);
+        if let Some(Move { group, lean }) = goes {
+            weights.set_group(example.task, group);
+            self.mixer.turn(example.task, lean);
+        }
         if let Some(averages) = &mut self.averages {
             averages.count(example.task);
         }
@@ -293,18 +345,20 @@ impl WithSimd for LearnBatch<'_> {
 
 impl Together {
     pub(super) fn new(settings: Settings, given: Option<Uniform>) -> Self {
+        let groups = settings.groups;
         Self {
-            weights: Table::new(),
+            weights: Table::with_groups(groups),
             mind: Mind {
                 settings,
                 given,
                 mixer: Mixer::new(settings.forget),
                 sizes: Sizes::default(),
                 clock: Clock::default(),
-                shared_intercept: OwnRow::default(),
+                shared_intercepts: vec![OwnRow::default(); groups],
                 own_intercepts: Vec::new(),
                 averages: settings.average.then(|| Box::new(Averages::new())),
-                doubt: [0.5, 1.0],
+                doubts: Doubts::default(),
+                groups: (groups > 1).then(|| Box::new(Groups::new(groups))),
                 steps: Steps::default(),
             },
             found: Default::default(),
@@ -343,9 +397,10 @@ impl Together {
         Scales { own: own / sum, shared: shared / sum }
     }
 
-    /// 1 for tasks that are surely on the same side, -1 for tasks on different ones.
+    /// 1 for tasks that are surely on the same side, -1 for tasks on different ones, 0 for tasks of different groups.
     pub(super) fn sides(&self, one: TaskId, other: TaskId) -> f64 {
-        self.mind.side(one) * self.mind.side(other)
+        let together = self.weights.group(one) == self.weights.group(other);
+        if together { self.mind.side(one) * self.mind.side(other) } else { 0.0 }
     }
 
     /// Weights of the margin, which is linear; the intercept is that of the feature that streams call bias.
@@ -359,7 +414,7 @@ impl Together {
         };
         let mut weights = self.weights.weights(task, |shared, own| weight(shared, own));
         let own = self.mind.own_intercepts.get(task.index()).copied().unwrap_or_default();
-        let mut intercept = weight(&self.mind.shared_intercept, &own);
+        let mut intercept = weight(&self.mind.shared_intercepts[self.weights.group(task)], &own);
         if let Some(averages) = &self.mind.averages {
             let (beyond, beyond_intercept) = averages.weights_beyond(task, &mixture);
             weights = less(weights, beyond);
@@ -372,37 +427,53 @@ impl Together {
     pub(super) fn heap_bytes(&self) -> usize {
         self.weights.heap_bytes()
             + self.mind.mixer.heap_bytes()
+            + self.mind.groups.as_ref().map_or(0, |groups| groups.heap_bytes())
             + self.mind.own_intercepts.capacity() * size_of::<OwnRow>()
             + self.mind.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
     }
 
     pub(super) fn state(&self) -> TogetherState {
-        let Mind { mixer, sizes, clock, shared_intercept, own_intercepts, averages, .. } = &self.mind;
+        let Mind { mixer, sizes, clock, shared_intercepts, own_intercepts, averages, doubts, groups, .. } =
+            &self.mind;
         TogetherState {
             weights: self.weights.state(|_, row| *row),
             mixer: mixer.state(),
             sizes: *sizes,
             clock: *clock,
-            shared_intercept: Block(shared_intercept.to_vec()),
+            shared_intercept: Block(shared_intercepts.concat()),
             own_intercepts: Block(own_intercepts.concat()),
             averages: averages.as_ref().map(|averages| averages.state()),
+            doubts: *doubts,
+            groups: groups.as_ref().map(|groups| groups.state(|task| self.weights.group(task))),
         }
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: TogetherState) -> Result<(), StateError> {
-        self.weights = Table::restore(tasks, state.weights, |row: OwnRow| row)?;
+        let groups = self.mind.shared_intercepts.len();
+        self.weights = Table::restore_groups(groups, tasks, state.weights, |row: OwnRow| row)?;
+        match (&mut self.mind.groups, state.groups) {
+            (None, None) => {}
+            (Some(groups), Some(saved)) => {
+                let group_of = groups.restore(tasks, saved)?;
+                (0..)
+                    .zip(group_of)
+                    .for_each(|(task, group)| self.weights.set_group(TaskId(task), group as usize));
+            }
+            _ => return Err(StateError::new("the groups are not those of the config")),
+        }
         self.mind.mixer.restore(tasks, state.mixer)?;
         check_finite(&state.shared_intercept.0)?;
         check_finite(&state.own_intercepts.0)?;
         let (own, rest) = state.own_intercepts.0.as_chunks();
-        let shared = OwnRow::try_from(state.shared_intercept.0.as_slice());
-        match shared {
-            Ok(shared) if own.len() <= tasks && rest.is_empty() && state.sizes.is_sound() => {
-                (self.mind.shared_intercept, self.mind.own_intercepts) = (shared, own.to_vec());
-            }
-            _ => return Err(StateError::new("the intercepts do not fit the tasks")),
+        let (shared, more) = state.shared_intercept.0.as_chunks();
+        if shared.len() != groups || own.len() > tasks || !rest.is_empty() || !more.is_empty() {
+            return Err(StateError::new("the intercepts do not fit the tasks"));
         }
-        (self.mind.sizes, self.mind.clock) = (state.sizes, state.clock);
+        if !(state.sizes.is_sound() && state.doubts.is_sound()) {
+            return Err(StateError::new("what is known about sizes and doubts is not sound"));
+        }
+        (self.mind.shared_intercepts, self.mind.own_intercepts) = (shared.to_vec(), own.to_vec());
+        (self.mind.sizes, self.mind.clock, self.mind.doubts) = (state.sizes, state.clock, state.doubts);
         super::averages::restore(self.mind.averages.as_deref_mut(), tasks, state.averages)?;
         self.mind.sizes.recall(self.weights.shared().map(|row| row[3]));
         Ok(())
@@ -420,4 +491,9 @@ pub(crate) struct TogetherState {
     own_intercepts: Block<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     averages: Option<AveragesState>,
+    /// Models of before left nothing out.
+    #[serde(default)]
+    doubts: Doubts,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    groups: Option<GroupsState>,
 }

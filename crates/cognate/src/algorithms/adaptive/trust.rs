@@ -13,9 +13,9 @@ const PRIOR: f64 = 5.0;
 /// Longer margins are shortened before they teach: one example must not turn everything over.
 const LONGEST: f64 = 20.0;
 /// How the labels go with the pooled member before anything is known: as with a relative's, and how sure that is.
-const RELATED: [f64; 2] = [1.0, 6.0];
+pub(super) const RELATED: [f64; 2] = [1.0, 6.0];
 /// What the pooled member says before it knows anything is said loudly; little more than its sign counts.
-const LOUDEST: f64 = 1.0;
+pub(super) const LOUDEST: f64 = 1.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trust {
@@ -64,6 +64,11 @@ impl Trust {
     pub(super) fn side(&self) -> f64 {
         let [lean, precision] = self.lean;
         (lean * precision.sqrt()).clamp(-1.0, 1.0)
+    }
+
+    /// The pooled member is another: the labels go so with it.
+    pub(super) fn turn(&mut self, lean: [f64; 2]) {
+        self.lean = lean;
     }
 
     /// How much of the precisions is left.

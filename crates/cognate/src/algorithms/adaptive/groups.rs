@@ -1,0 +1,171 @@
+//! Tasks that sort themselves into groups, each of which has shared weights of its own.
+//!
+//! Sides (`trust`) relate tasks along what all share: a relation of rank one. Where tasks are of several kinds, each is in
+//! the group whose pooled member predicts it best, on the side of it where it belongs: a learnt relation of as many ranks as there
+//! are groups. What every group's pooled member says is weighed on every example of the task: how the labels go with it, as in
+//! `trust`, and the logistic loss of that, faded to the last hundred examples or so.
+//!
+//! Tasks begin in turn, one group each, or all groups would be alike. Which group a task is in matters little then; groups become
+//! less alike with every task that goes where it fits better.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::implicit_steps;
+use super::trust::{LOUDEST, RELATED};
+use crate::block::Block;
+use crate::error::StateError;
+use crate::example::TaskId;
+
+/// Examples that a loss is the mean of.
+const MEMORY: f64 = 100.0;
+/// How much smaller the loss of another group has to be.
+const BETTER: f64 = 0.01;
+/// Examples of a task before it may go.
+const FIRST: u64 = 10;
+
+/// What a task makes of a group.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Opinion {
+    /// How its labels go with the group's pooled member, with the precision of that.
+    lean: [f64; 2],
+    /// Mean of the logistic loss.
+    loss: f64,
+}
+
+impl Default for Opinion {
+    fn default() -> Self {
+        Self { lean: RELATED, loss: std::f64::consts::LN_2 }
+    }
+}
+
+impl Opinion {
+    /// Learns how a label goes with what the pooled member says; the newest loss counts so much.
+    fn learn(&mut self, label: f64, pooled: f64, newest: f64) {
+        let (z, [lean, precision]) = (pooled.clamp(-LOUDEST, LOUDEST), self.lean);
+        if !z.is_finite() {
+            return;
+        }
+        let agreed = label * lean * z;
+        let taken = implicit_steps([agreed], [z * z / precision]);
+        self.loss += newest * ((-agreed).max(0.0) + (-agreed.abs()).exp().ln_1p() - self.loss);
+        self.lean = [lean + label * taken.steps[0] * z / precision, precision + taken.curvatures[0] * z * z];
+    }
+}
+
+/// Where a task goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Move {
+    pub(super) group: usize,
+    /// How the labels go with the pooled member there.
+    pub(super) lean: [f64; 2],
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Groups {
+    count: usize,
+    /// Of each task, one a group.
+    opinions: Vec<Opinion>,
+    /// Examples of each task.
+    examples: Vec<u64>,
+    /// What the pooled members say to an example; scratch, not state.
+    said: Vec<f64>,
+}
+
+impl Groups {
+    pub(super) fn new(count: usize) -> Self {
+        Self { count, opinions: Vec::new(), examples: Vec::new(), said: vec![0.0; count] }
+    }
+
+    /// To be filled with what the pooled members say, before [`Self::learn`].
+    pub(super) fn said(&mut self) -> &mut [f64] {
+        self.said.fill(0.0);
+        &mut self.said
+    }
+
+    /// Learns from what the pooled members have said to an example of a task in this group; where it goes, if anywhere.
+    pub(super) fn learn(&mut self, task: TaskId, label: f64, group: usize) -> Option<Move> {
+        let (at, count) = (task.index(), self.count);
+        if self.examples.len() <= at {
+            self.examples.resize(at + 1, 0);
+            self.opinions.resize((at + 1) * count, Opinion::default());
+        }
+        self.examples[at] += 1;
+        let newest = (self.examples[at] as f64).min(MEMORY).recip();
+        let opinions = &mut self.opinions[at * count..(at + 1) * count];
+        opinions.iter_mut().zip(&self.said).for_each(|(opinion, said)| opinion.learn(label, *said, newest));
+        let best = (0..count).min_by(|a, b| opinions[*a].loss.total_cmp(&opinions[*b].loss))?;
+        let goes = self.examples[at] >= FIRST && opinions[best].loss < opinions[group].loss - BETTER;
+        goes.then(|| Move { group: best, lean: opinions[best].lean })
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.opinions.capacity() * size_of::<Opinion>() + self.examples.capacity() * size_of::<u64>()
+    }
+
+    pub(super) fn state(&self, group_of: impl Fn(TaskId) -> usize) -> GroupsState {
+        let tasks = (0..self.examples.len() as u32).map(TaskId);
+        GroupsState {
+            group_of: Block(tasks.map(|task| group_of(task) as u32).collect()),
+            examples: Block(self.examples.clone()),
+            opinions: Block(self.opinions.iter().flat_map(|o| [o.lean[0], o.lean[1], o.loss]).collect()),
+        }
+    }
+
+    /// Takes a saved form; the group of each task.
+    pub(super) fn restore(&mut self, tasks: usize, state: GroupsState) -> Result<Vec<u32>, StateError> {
+        let GroupsState { group_of, examples, opinions } = state;
+        let (opinions, rest) = opinions.0.as_chunks::<3>();
+        let sound =
+            |[lean, precision, loss]: &[f64; 3]| lean.is_finite() && loss.is_finite() && *precision > 0.0;
+        if examples.0.len() > tasks
+            || group_of.0.len() != examples.0.len()
+            || opinions.len() != self.count * examples.0.len()
+            || !rest.is_empty()
+            || !opinions.iter().all(sound)
+            || group_of.0.iter().any(|group| *group as usize >= self.count)
+        {
+            return Err(StateError::new("the groups do not fit the tasks"));
+        }
+        let opinion = |[lean, precision, loss]: &[f64; 3]| Opinion { lean: [*lean, *precision], loss: *loss };
+        self.opinions = opinions.iter().map(opinion).collect();
+        self.examples = examples.0;
+        Ok(group_of.0)
+    }
+}
+
+/// Saved form of [`Groups`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct GroupsState {
+    group_of: Block<u32>,
+    examples: Block<u64>,
+    /// Lean, its precision and loss: of each task, one a group.
+    opinions: Block<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first group knows nothing about the task, the second the opposite of its labels.
+    #[test]
+    fn a_task_goes_where_it_is_told_most_even_by_opponents() {
+        let mut groups = Groups::new(2);
+        let (task, mut group, mut moves) = (TaskId(4), 0, 0);
+        for round in 0..200 {
+            let label = if round % 3 == 0 { 1.0 } else { -1.0 };
+            let guess = if round % 4 < 2 { 0.8 } else { -0.8 };
+            groups.said().copy_from_slice(&[guess, -0.9 * label]);
+            if let Some(there) = groups.learn(task, label, group) {
+                (group, moves) = (there.group, moves + 1);
+                assert!(round + 1 >= FIRST as i32 && there.lean[0] < 0.0, "{round}: {there:?}");
+            }
+        }
+        assert_eq!((group, moves), (1, 1));
+        let state = groups.state(|_| 1);
+        let mut again = Groups::new(2);
+        assert_eq!(again.restore(5, state).unwrap(), [1; 5]);
+        assert_eq!((again.opinions, again.examples), (groups.opinions.clone(), groups.examples.clone()));
+        assert!(Groups::new(3).restore(5, groups.state(|_| 1)).is_err());
+        assert!(Groups::new(2).restore(5, groups.state(|_| 2)).is_err());
+    }
+}
