@@ -341,12 +341,12 @@ fn related_tasks_stay_on_one_side() {
 /// Tasks of two kinds, each on both sides, one label in ten flipped: what one kind learns is of no use to the other.
 #[test]
 fn tasks_of_two_kinds_sort_themselves_into_groups() {
-    let kind = |task: usize| task / 3 % 2 == 0;
+    let kind = |task: usize| (task / 3).is_multiple_of(2);
     let truth = |task: usize, x: &[f64]| {
         let weight =
             |at: usize| if kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() };
         let score: f64 = x.iter().enumerate().map(|(at, x)| x * weight(at)).sum();
-        if task / 5 % 2 == 0 { score } else { -score }
+        if (task / 5).is_multiple_of(2) { score } else { -score }
     };
     let mut rng = generator(5, 0);
     let sorted: Vec<Sample> = samples(7, 60, 100, 20_000)

@@ -58,7 +58,12 @@ struct Tally {
 }
 
 /// Measures; the table, and whether the promises are kept.
-pub(super) fn measure(folders: &Folders, peers: &Peers, only: &str) -> Result<(String, bool)> {
+pub(super) fn measure(
+    folders: &Folders,
+    peers: &Peers,
+    only: &str,
+    from: Option<&Path>,
+) -> Result<(String, bool)> {
     ensure!(peers.has(Peer::VowpalWabbit), "--accuracy: Vowpal Wabbit is not installed");
     let mut text = String::new();
     say(
@@ -78,8 +83,12 @@ pub(super) fn measure(folders: &Folders, peers: &Peers, only: &str) -> Result<(S
         write_vw(&stream, &vw)?;
         row(folders, peers, name, &stream, &vw, Some(&mut tally), &mut text)
     })?;
+    let mut settings = Vec::new();
     for preset in PRESETS.iter().filter(|preset| preset.name.contains(only)) {
-        let svm = generated(folders, preset, preset.rows)?;
+        let svm = match from {
+            Some(folder) => folder.join(format!("{}.svm", preset.name)),
+            None => generated(folders, preset, preset.rows)?,
+        };
         let mut reader = Reader::new(vec![Input::File(svm.clone())], Tasks::open(), ReaderOptions::default());
         let stream = Memory::load(&mut reader, &Tasks::open())?;
         let vw = folders.bench.join("accuracy.vw");
@@ -88,6 +97,7 @@ pub(super) fn measure(folders: &Folders, peers: &Peers, only: &str) -> Result<(S
         // What is promised is promised where tasks are related one way; the other row is shown.
         let counted = if preset.groups == 1 { Some(&mut tally) } else { None };
         row(folders, peers, &name, &stream, &vw, counted, &mut text)?;
+        settings.push((name, SETTINGS.iter().find(|setting| setting.stream == preset.letter), stream));
     }
     let share = |count: usize| count as f64 / tally.sets.max(1) as f64;
     let kept =
@@ -105,7 +115,53 @@ pub(super) fn measure(folders: &Folders, peers: &Peers, only: &str) -> Result<(S
             if kept { "The promises are kept." } else { "A promise is broken." },
         ),
     );
+    let kept = with_settings(settings, &mut text)? && kept;
     Ok((text, kept))
+}
+
+/// What is tried on a stream, and what the best of it must reach.
+struct Setting {
+    stream: char,
+    parameter: &'static str,
+    values: &'static [f64],
+    /// Error in %, to one decimal: that of the best tuned peer on A, B and C, or less than this on D.
+    at_most: f64,
+}
+
+const RATES: &[f64] = &[0.1, 0.3, 1.0, 3.0];
+const SETTINGS: [Setting; 4] = [
+    Setting { stream: 'A', parameter: "rate", values: RATES, at_most: 16.8 },
+    Setting { stream: 'B', parameter: "rate", values: RATES, at_most: 18.9 },
+    Setting { stream: 'C', parameter: "rate", values: RATES, at_most: 8.6 },
+    Setting { stream: 'D', parameter: "groups", values: &[1.0, 2.0, 4.0, 8.0], at_most: 20.9 },
+];
+
+/// The streams with one parameter set; whether the best reach what they must.
+fn with_settings(streams: Vec<(String, Option<&Setting>, Memory)>, text: &mut String) -> Result<bool> {
+    say(text, "\n| stream | set | error % | best | at most | |");
+    say(text, "|---|---|---|---|---|---|");
+    let mut kept = true;
+    for (name, setting, stream) in streams {
+        let Some(Setting { parameter, values, at_most, .. }) = setting else { continue };
+        let mut errors = Vec::new();
+        for value in *values {
+            let value = if *parameter == "groups" { json!(*value as u64) } else { json!(value) };
+            let learner = json!({ "adaptive": { *parameter: value } });
+            let error = 100.0 * run_once(&learner, stream.clone())?.metrics().total().error();
+            errors.push((value, error));
+        }
+        let best = errors.iter().map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
+        // As the peers' figures, which are known to one decimal.
+        let reached = (10.0 * best).round() <= (10.0 * at_most).round();
+        kept &= reached;
+        let shown: Vec<String> = errors.iter().map(|(value, error)| format!("{value}: {error:.2}")).collect();
+        let verdict = if reached { "PASS" } else { "FAIL" };
+        say(
+            text,
+            &format!("| {name} | `{parameter}` | {} | {best:.2} | {at_most} | {verdict} |", shown.join(", ")),
+        );
+    }
+    Ok(kept)
 }
 
 fn say(text: &mut String, line: &str) {

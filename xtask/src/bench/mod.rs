@@ -107,7 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let folders = Folders::open()?;
     let peers = Peers::ready(&folders, &Peer::ALL);
     if options.accuracy {
-        let (text, kept) = accuracy::measure(&folders, &peers, &options.only)?;
+        let (text, kept) = accuracy::measure(&folders, &peers, &options.only, options.from.as_deref())?;
         if options.write {
             page::publish(&folders.root.join("docs/accuracy.md"), "accuracy", &text)?;
         }

@@ -4,8 +4,8 @@
 //! the interaction; the steps are a diagonal second-order method as AROW (Crammer, Kulesza and Dredze 2009) and online
 //! Bayesian logistic regression are, implicit as in Kulis and Bartlett 2010, normalised as in Ross, Mineiro and Langford
 //! 2013. Ours: the mixture that finds the strength of sharing (`adaptive/mixer.rs`), the trust and the side of every task, which
-//! are a learnt relation of rank one (`adaptive/trust.rs`), one precision for all members, and that what is well learnt is left
-//! out.
+//! are a learnt relation of rank one (`adaptive/trust.rs`), groups that tasks sort themselves into, which give it more ranks
+//! (`adaptive/groups.rs`), one precision for all members, and that what is well learnt is left out (`adaptive/doubt.rs`).
 //! Protocol: one task a round.
 //!
 //! State: see `adaptive/together.rs` (`coupled`, `pairwise`), `adaptive/alone.rs` (`independent`, `pooled`) and
@@ -20,7 +20,8 @@
 //!
 //! With `average` the mean of the weights predicts (`adaptive/averages.rs`), and they step by their own margins.
 //!
-//! Cost: predict and update O(s) whatever K is; for a graph or a matrix O(s) a task of the block. Memory: touched weights, three
+//! Cost: predict and update O(s) whatever K is, and O(s) a group to update where there are several; for a graph or a matrix O(s)
+//! a task of the block. Memory: touched weights, three
 //! numbers a weight of a task; for a graph or a matrix two a task of the block and feature.
 //!
 //! Bound: none is proven for the whole. Online Newton steps on the logistic loss have regret O(n_parts e^Z ln n) against the
@@ -28,7 +29,8 @@
 //! and with the curvature itself, which the proof does not cover. Diagonal rates 1 / sum h x^2 have no such bound where
 //! coordinates compete.
 //!
-//! Departures: an example on which every member of the mixture has y margin > 1.5 teaches the mixture only. Examples too long to be
+//! Departures: an example on which every member of the mixture has y margin > 1.5 teaches the mixture only, and so do, on long noisy
+//! streams, examples that leave less doubt than usual; those that leave about as much teach what is shared. Examples too long to be
 //! squared teach no weights. A margin of exactly 0 is a mistake whatever the label.
 //! Reduces to: `independent` is K learners that know nothing of each other, each the one with K = 1; with K = 1 it is
 //! `pooled`. Multiplying all features by a constant divides their weights and leaves every margin as it was, up to rounding;
