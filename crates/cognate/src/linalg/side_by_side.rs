@@ -317,6 +317,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     }
 
     /// Learns a batch in order, finding the rows of some examples ahead so that they are in cache when needed.
+    #[inline(always)]
     pub(crate) fn learn_ahead(
         &mut self,
         batch: &Batch,
