@@ -358,7 +358,7 @@ fn tasks_of_two_kinds_sort_themselves_into_groups() {
         .collect();
     let found = [1, 2, 6].map(|groups| mistakes(&adaptive(&json!({ "groups": groups })), &sorted));
     let [one, two, many] = found;
-    assert!(two < one && 10 * many < 8 * one, "{found:?} mistakes in 1, 2 and 6 groups");
+    assert!(two < one && 10 * many < 9 * one, "{found:?} mistakes in 1, 2 and 6 groups");
 }
 
 /// Doubts leave examples out from some number of examples on: that point is passed, saved and come back to.

@@ -27,7 +27,7 @@ pub(crate) struct SideBySide<const S: usize, const O: usize> {
     /// 0 for ever.
     shared: Vec<Line>,
     groups: usize,
-    /// The group of each task; those that are not listed are in one each, in turn.
+    /// The group of each task; those that are not listed are where they begin.
     group_of: Vec<u32>,
     /// Slot to row, a table a task; 0 where there is none.
     own: Vec<IndexMap<u32>>,
@@ -99,7 +99,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         if self.groups == 1 {
             return 0;
         }
-        self.group_of.get(task.index()).map_or(task.index() % self.groups, |group| *group as usize)
+        self.group_of
+            .get(task.index())
+            .map_or_else(|| first_group(task.0, self.groups), |group| *group as usize)
     }
 
     /// Puts a task into a group, from now on.
@@ -107,7 +109,8 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         debug_assert!(group < self.groups, "there are {} groups", self.groups);
         if self.group_of.len() <= task.index() {
             let known = self.group_of.len() as u32;
-            self.group_of.extend((known..=task.0).map(|task| task % self.groups as u32));
+            let groups = self.groups;
+            self.group_of.extend((known..=task.0).map(|task| first_group(task, groups) as u32));
         }
         self.group_of[task.index()] = group as u32;
     }
@@ -615,6 +618,12 @@ fn grow<const N: usize>(rows: &mut Vec<[f64; N]>, length: usize) {
         rows.reserve_exact((length - rows.len()).max(rows.len() / 4));
     }
     rows.resize(length, [0.0; N]);
+}
+
+/// The group that a task begins in: as good as drawn, for numbers in turn may follow the tasks' true kinds.
+fn first_group(task: u32, groups: usize) -> usize {
+    let drawn = u64::from(task).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    ((drawn ^ (drawn >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) as usize % groups
 }
 
 /// Numbers cut into so many rows.

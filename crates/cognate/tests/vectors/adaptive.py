@@ -50,6 +50,11 @@ def zeros():
     return [0.0] * (FEATURES + 1)
 
 
+def first_group(task, groups):
+    drawn = (task + 1) * 0x9E3779B97F4A7C15 % 2**64
+    return ((drawn ^ (drawn >> 29)) * 0xBF58476D1CE4E5B9 % 2**64 >> 33) % groups
+
+
 def ratios(s, all_sizes):
     """r of every feature, against what is usual among all sizes; 1 of the intercept."""
     met = [v for sizes in all_sizes for v in sizes[:FEATURES] if v > 0]
@@ -136,7 +141,7 @@ class Learner:
             self.priors = [0, ALONE * own / (own + shared), 0, ALONE * shared / (own + shared)]
         self.priors = [rate * p for p in self.priors]
         self.members = [(0, [0]), (1, [1, 3]), (2, [2])] if self.auto else [(0, [0])] if self.apart else [(1, [1, 3])]
-        self.group = [task % groups for task in range(TASKS)]
+        self.group = [first_group(task, groups) for task in range(TASKS)]
         self.opinions = [[[*RELATED, math.log(2)] for _ in range(groups)] for _ in range(TASKS)]
         self.w = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [[zeros() for _ in range(groups)] for _ in range(2)]
         self.own, self.shared = [zeros() for _ in range(TASKS)], [zeros() for _ in range(groups)]

@@ -5,8 +5,8 @@
 //! are groups. What every group's pooled member says is weighed on every example of the task: how the labels go with it, as in
 //! `trust`, and the logistic loss of that, faded to the last hundred examples or so.
 //!
-//! Tasks begin in turn, one group each, or all groups would be alike. Which group a task is in matters little then; groups become
-//! less alike with every task that goes where it fits better.
+//! Tasks begin in groups that are as good as drawn, or all groups would be alike. They differ by chance then, and become less
+//! alike with every task that goes where it fits better.
 
 use serde::{Deserialize, Serialize};
 
