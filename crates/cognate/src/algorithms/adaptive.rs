@@ -291,6 +291,10 @@ impl Inspect for Adaptive {
         let tasks = self.tasks_with(task);
         match &self.machine {
             Machine::Related(related) => related.blocks().influence(task),
+            // Only what its group teaches it.
+            Machine::Together(together) if together.has_groups() => {
+                (0..tasks as u32).map(|from| self.relation(task, TaskId(from)).abs()).sum()
+            }
             _ => self.scales(tasks).map_or(0.0, |scales| scales.influence(tasks)),
         }
     }

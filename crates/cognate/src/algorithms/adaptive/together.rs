@@ -386,6 +386,10 @@ impl Together {
         self.mind.given.is_none()
     }
 
+    pub(super) fn has_groups(&self) -> bool {
+        self.mind.groups.is_some()
+    }
+
     /// How much of a prediction comes from the task itself, and how much from what all share.
     pub(super) fn scales(&self, tasks: usize) -> Scales {
         if let Some(rule) = self.mind.given {
