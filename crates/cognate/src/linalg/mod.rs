@@ -21,6 +21,7 @@ mod line;
 pub(crate) mod norm;
 pub(crate) mod p_norm_rows;
 pub(crate) mod prefetch;
+mod rows;
 pub(crate) mod shared_own;
 pub(crate) mod side_by_side;
 pub(crate) mod symmetric;

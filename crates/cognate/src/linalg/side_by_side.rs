@@ -11,6 +11,7 @@ use super::index_map::NOWHERE;
 use super::line::Line;
 use super::norm::Squares;
 use super::prefetch::prefetch;
+use super::rows::Rows;
 use super::{AHEAD, IndexMap, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
@@ -537,87 +538,6 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         }
         Ok(weights)
     }
-}
-
-/// Rows in pieces that never move: growing costs no copy, and no memory that is not used soon.
-#[derive(Debug, Clone)]
-struct Rows<const N: usize> {
-    pieces: Vec<Vec<[f64; N]>>,
-    length: usize,
-}
-
-/// Rows of a piece, as a power of two; the first grows as it is needed, so that small tables are small.
-const PIECE: u32 = 16;
-
-impl<const N: usize> Rows<N> {
-    /// Row 0, of zeros.
-    fn new() -> Self {
-        Self { pieces: vec![vec![[0.0; N]]], length: 1 }
-    }
-
-    fn len(&self) -> usize {
-        self.length
-    }
-
-    #[inline]
-    fn at(&self, row: u32) -> &[f64; N] {
-        &self.pieces[(row >> PIECE) as usize][(row & ((1 << PIECE) - 1)) as usize]
-    }
-
-    #[inline]
-    fn at_mut(&mut self, row: u32) -> &mut [f64; N] {
-        &mut self.pieces[(row >> PIECE) as usize][(row & ((1 << PIECE) - 1)) as usize]
-    }
-
-    #[inline]
-    fn prefetch(&self, row: u32) {
-        if let Some(piece) = self.pieces.get((row >> PIECE) as usize) {
-            let (numbers, first) = (piece.as_flattened(), (row & ((1 << PIECE) - 1)) as usize * N);
-            // Rows may end in another line than they begin in.
-            prefetch(numbers, first);
-            prefetch(numbers, first + N - 1);
-        }
-    }
-
-    fn push(&mut self, row: [f64; N]) {
-        self.grow(self.length + 1);
-        *self.at_mut(self.length as u32 - 1) = row;
-    }
-
-    /// Lengthens by zeros; only the first piece ever moves.
-    fn grow(&mut self, length: usize) {
-        while self.length < length {
-            let (piece, within) = (self.length >> PIECE, self.length & ((1 << PIECE) - 1));
-            let end = (within + length - self.length).min(1 << PIECE);
-            if piece == self.pieces.len() {
-                self.pieces.push(Vec::with_capacity(1 << PIECE));
-            }
-            if piece == 0 {
-                grow(&mut self.pieces[0], end);
-            } else {
-                self.pieces[piece].resize(end, [0.0; N]);
-            }
-            self.length += end - within;
-        }
-    }
-
-    /// All but row 0.
-    fn for_each_mut(&mut self, change: impl FnMut(&mut [f64; N])) {
-        self.pieces.iter_mut().flatten().skip(1).for_each(change);
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let rows: usize = self.pieces.iter().map(Vec::capacity).sum();
-        rows * size_of::<[f64; N]>() + self.pieces.capacity() * size_of::<Vec<[f64; N]>>()
-    }
-}
-
-/// Lengthens by zeros, with little room to spare: these are the largest arrays that a learner has.
-fn grow<const N: usize>(rows: &mut Vec<[f64; N]>, length: usize) {
-    if length > rows.capacity() {
-        rows.reserve_exact((length - rows.len()).max(rows.len() / 4));
-    }
-    rows.resize(length, [0.0; N]);
 }
 
 /// The group that a task begins in: as good as drawn, for numbers in turn may follow the tasks' true kinds.
