@@ -220,7 +220,7 @@ class Learner:
         s = self.s[known]
         for k, v in enumerate(x):
             if abs(v) > s[k]:
-                if abs(v) > 10 * s[k]:
+                if s[k] and abs(v) > 10 * s[k]:
                     for vector in self.vectors(task) + self.summed(task):
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
@@ -298,7 +298,7 @@ class Graph:
             return
         for k, v in enumerate(x):
             if abs(v) > s[k]:
-                if abs(v) > 10 * s[k]:
+                if s[k] and abs(v) > 10 * s[k]:
                     for vector in self.v + self.sums:
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)

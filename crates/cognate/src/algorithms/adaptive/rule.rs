@@ -168,7 +168,8 @@ impl Sizes {
             return 1.0;
         }
         self.meet(*s, size);
-        let factor = if size > OTHER_UNITS * *s { *s / size } else { 1.0 };
+        // A feature that is new here may have weights elsewhere, which stand.
+        let factor = if *s > 0.0 && size > OTHER_UNITS * *s { *s / size } else { 1.0 };
         *s = size;
         factor
     }
@@ -315,7 +316,7 @@ mod tests {
     #[test]
     fn scales_grow_and_weights_shrink() {
         let (mut sizes, mut s) = (Sizes::default(), 0.0);
-        assert_eq!(sizes.grow(&mut s, -2.0), 0.0);
+        assert_eq!(sizes.grow(&mut s, -2.0), 1.0);
         assert_eq!((sizes.grow(&mut s, 1.0), s), (1.0, 2.0));
         assert_eq!((sizes.grow(&mut s, 8.0), s), (1.0, 8.0));
         assert_eq!((sizes.grow(&mut s, 800.0), s), (0.01, 800.0));
