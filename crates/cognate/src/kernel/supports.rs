@@ -18,7 +18,7 @@ use super::KernelConfig;
 use super::postings::Postings;
 use crate::example::{SparseView, TaskId};
 use crate::learner::Support;
-use crate::linalg::{IndexMap, Width};
+use crate::linalg::{IndexMap, Search, Width};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Supports {
@@ -64,8 +64,9 @@ const LANES: usize = 4;
 /// Buffers of a prediction.
 #[derive(Default)]
 struct Scratch {
-    /// Where the example's features are, then their slots.
-    places: Vec<u32>,
+    search: Search,
+    /// Slots of the example's features from 1, or 0.
+    slots: Vec<u32>,
     /// Those that no support has.
     unknown: Vec<u32>,
     /// Slots of the example's features, with its values; those that no support has are left out.
@@ -155,10 +156,10 @@ impl Supports {
 
     /// Looks up the features of an example.
     fn meet(&self, x: SparseView<'_>, scratch: &mut Scratch) {
-        let Scratch { places, met, .. } = scratch;
-        self.look_up(x, places);
+        let Scratch { search, slots, met, .. } = scratch;
+        self.look_up(x, search, slots);
         met.clear();
-        let known = places.iter().zip(x.values()).filter(|pair| *pair.0 > 0);
+        let known = slots.iter().zip(x.values()).filter(|pair| *pair.0 > 0);
         met.extend(known.map(|(slot, value)| (slot - 1, *value)));
     }
 
@@ -262,14 +263,14 @@ impl Supports {
     /// Hands out the slots of an example's features, new where no support has had them.
     fn with_slots(&mut self, x: SparseView<'_>, take: impl FnOnce(&mut Self, &[u32])) {
         SCRATCH.with_borrow_mut(|scratch| {
-            let Scratch { places, unknown, .. } = scratch;
-            self.look_up(x, places);
+            let Scratch { search, slots, unknown, .. } = scratch;
+            self.look_up(x, search, slots);
             unknown.clear();
-            let zeros = places.iter().zip(x.indices()).filter(|pair| *pair.0 == 0);
+            let zeros = slots.iter().zip(x.indices()).filter(|pair| *pair.0 == 0);
             unknown.extend(zeros.map(|(_, feature)| *feature));
             self.slots.reserve(unknown);
             let mut next = unknown.iter();
-            for slot in places.iter_mut() {
+            for slot in slots.iter_mut() {
                 if *slot == 0
                     && let Some(feature) = next.next()
                 {
@@ -279,17 +280,17 @@ impl Supports {
                 }
                 *slot -= 1;
             }
-            take(self, places);
+            take(self, slots);
         });
     }
 
-    /// Looks up the numbers of an example's features: slots from 1, or 0.
-    fn look_up(&self, x: SparseView<'_>, numbers: &mut Vec<u32>) {
+    /// Looks up the slots of an example's features, from 1, or 0.
+    fn look_up(&self, x: SparseView<'_>, search: &mut Search, slots: &mut Vec<u32>) {
         // All searches begin before the first ends, so that they wait for memory together.
-        numbers.clear();
-        numbers.extend(x.indices().iter().map(|feature| self.slots.begin(*feature)));
-        self.slots.places(x.indices(), numbers);
-        numbers.iter_mut().for_each(|place| *place = self.slots.at(*place));
+        search.begin(&self.slots, x.indices());
+        search.finish(&self.slots, x.indices());
+        slots.clear();
+        slots.extend(search.places().iter().map(|place| self.slots.at(*place)));
     }
 
     /// Keeps an example in the place of another.

@@ -5,7 +5,7 @@
 //! first, sit side by side. Memory stays within a constant of the number of keys whatever the keys are.
 //!
 //! Which keys are present, and where, cannot be predicted, by people or by processors: looking many keys up
-//! ([`IndexMap::places`], [`IndexMap::at`]) takes no branch that depends on it.
+//! ([`super::search::Search`]) takes no branch that depends on it.
 
 use std::marker::PhantomData;
 
@@ -21,8 +21,9 @@ pub(crate) trait Cell: Copy + PartialEq + Default {
     /// Mean number of keys in a full table's buckets; few buckets overflow into the next then.
     const MEAN_LANES: usize;
 
-    fn values(line: &Line) -> &[Self];
-    fn values_mut(line: &mut Line) -> &mut [Self];
+    /// All values of lines, by place; some places are those of keys.
+    fn values(lines: &[Line]) -> &[Self];
+    fn values_mut(lines: &mut [Line]) -> &mut [Self];
     fn keys(line: &Line) -> &[u32];
     fn keys_mut(line: &mut Line) -> &mut [u32];
 
@@ -36,13 +37,13 @@ impl Cell for f64 {
     const MEAN_LANES: usize = 3;
 
     #[inline]
-    fn values(line: &Line) -> &[Self] {
-        line.numbers()
+    fn values(lines: &[Line]) -> &[Self] {
+        Line::all_numbers(lines)
     }
 
     #[inline]
-    fn values_mut(line: &mut Line) -> &mut [Self] {
-        line.numbers_mut()
+    fn values_mut(lines: &mut [Line]) -> &mut [Self] {
+        Line::all_numbers_mut(lines)
     }
 
     #[inline]
@@ -67,13 +68,13 @@ impl Cell for u32 {
     const MEAN_LANES: usize = 5;
 
     #[inline]
-    fn values(line: &Line) -> &[Self] {
-        line.words()
+    fn values(lines: &[Line]) -> &[Self] {
+        Line::all_words(lines)
     }
 
     #[inline]
-    fn values_mut(line: &mut Line) -> &mut [Self] {
-        line.words_mut()
+    fn values_mut(lines: &mut [Line]) -> &mut [Self] {
+        Line::all_words_mut(lines)
     }
 
     #[inline]
@@ -100,9 +101,6 @@ const EMPTY: u32 = u32::MAX;
 
 /// Full buckets that a search may cross before the keys are taken to crowd, by chance or by malice.
 const LONGEST_SEARCH: usize = 32;
-
-/// Keys that [`IndexMap::places`] takes at a time.
-const CHUNK: usize = 64;
 
 /// The place of a key that is not there; its value is zero for ever.
 pub(crate) const NOWHERE: u32 = 0;
@@ -164,75 +162,86 @@ impl<V: Cell> IndexMap<V> {
         self.changed
     }
 
-    /// Changes whenever keys move: what [`Self::begin`] said holds no longer then.
+    /// Changes whenever keys move: what [`Self::begin_all`] said holds no longer then.
     #[inline]
     pub(crate) fn moved(&self) -> u32 {
         self.moved
     }
 
-    /// Where the search for a key begins; its cache line is asked for.
-    #[inline]
-    pub(crate) fn begin(&self, key: u32) -> u32 {
-        let in_head = (key as usize) < self.head;
-        let place =
-            std::hint::select_unpredictable(in_head, key.wrapping_add(1), Self::lane(self.bucket(key), 0));
-        prefetch(&self.lines, place as usize / V::PER_LINE);
-        place
-    }
-
     /// Asks for the cache line where the search for a key begins.
     #[inline]
     pub(crate) fn prefetch(&self, key: u32) {
-        self.begin(key);
+        let line =
+            if (key as usize) < self.head { (key as usize + 1) / V::PER_LINE } else { self.bucket(key) };
+        prefetch(&self.lines, line);
+    }
+
+    /// The same for many keys; not for a mere array, where reading many waits for no one of them.
+    #[inline]
+    pub(crate) fn prefetch_all(&self, keys: &[u32]) {
+        if !self.buckets().is_empty() {
+            keys.iter().for_each(|key| self.prefetch(*key));
+        }
+    }
+
+    /// Where the searches for keys begin, and which of the keys are not in the array; cache lines are asked for.
+    ///
+    /// Whether a key is in the array cannot be predicted: those that are not are put aside without a branch.
+    #[inline]
+    pub(crate) fn begin_all(&self, keys: &[u32], places: &mut Vec<u32>, behind: &mut Vec<u32>) {
+        places.clear();
+        places.extend(keys.iter().map(|key| key.wrapping_add(1)));
+        behind.resize(keys.len(), 0);
+        let (mut count, head) = (0, self.head as u32);
+        for (at, key) in keys.iter().enumerate() {
+            behind[count] = at as u32;
+            count += usize::from(*key >= head);
+        }
+        behind.truncate(count);
+        let has_buckets = !self.buckets().is_empty();
+        for at in &*behind {
+            let at = *at as usize;
+            places[at] = if has_buckets { Self::lane(self.bucket(keys[at]), 0) } else { NOWHERE };
+        }
+        places.iter().for_each(|place| prefetch(&self.lines, *place as usize / V::PER_LINE));
     }
 
     /// Turns the places where searches begin into those of the keys, for [`Self::at`] and [`Self::change_at`]; good
     /// until a key is added.
-    ///
-    /// Whether a key is in the array cannot be predicted: those that are not are put aside without a branch.
     #[inline]
-    pub(crate) fn places(&self, keys: &[u32], places: &mut [u32]) {
-        let first_bucket = Self::lane(self.head_lines, 0);
+    pub(crate) fn finish_all(&self, keys: &[u32], places: &mut [u32], behind: &[u32]) {
         if self.buckets().is_empty() {
-            for place in places {
-                *place = if *place < first_bucket { *place } else { NOWHERE };
-            }
             return;
         }
-        let mut in_tail = [0_u32; CHUNK];
-        for (keys, places) in keys.chunks(CHUNK).zip(places.chunks_mut(CHUNK)) {
-            let mut tail = 0;
-            for (at, place) in places.iter().enumerate() {
-                in_tail[tail % CHUNK] = at as u32;
-                tail += usize::from(*place >= first_bucket);
-            }
-            for at in &in_tail[..tail] {
-                let place = &mut places[*at as usize];
-                *place = self.find_from(*place as usize / V::PER_LINE, keys[*at as usize]);
-            }
+        for at in behind {
+            let place = &mut places[*at as usize];
+            *place = self.find_from(*place as usize / V::PER_LINE, keys[*at as usize]);
         }
     }
 
     /// The value at a place.
     #[inline]
     pub(crate) fn at(&self, place: u32) -> V {
-        let place = place as usize;
-        self.lines
-            .get(place / V::PER_LINE)
-            .map_or_else(V::default, |line| V::values(line)[place % V::PER_LINE])
+        self.values().get(place as usize).copied().unwrap_or_default()
+    }
+
+    /// The values by place.
+    #[inline]
+    pub(crate) fn values(&self) -> &[V] {
+        V::values(&self.lines)
     }
 
     /// Changes the values at places; whatever is done to [`NOWHERE`] is undone.
     #[inline]
     pub(crate) fn change_at(&mut self, places: &[u32], mut change: impl FnMut(usize, &mut V)) {
+        let values = V::values_mut(&mut self.lines);
         for (at, place) in places.iter().enumerate() {
-            let place = *place as usize;
-            if let Some(line) = self.lines.get_mut(place / V::PER_LINE) {
-                change(at, &mut V::values_mut(line)[place % V::PER_LINE]);
+            if let Some(value) = values.get_mut(*place as usize) {
+                change(at, value);
             }
         }
-        if let Some(line) = self.lines.first_mut() {
-            V::values_mut(line)[0] = V::default();
+        if let Some(value) = values.first_mut() {
+            *value = V::default();
         }
     }
 
@@ -257,7 +266,7 @@ impl<V: Cell> IndexMap<V> {
         let head = (0..self.head as u32).map(|key| (key, self.at(key + 1)));
         let tail = self.buckets().iter().flat_map(|line| {
             let keys = V::keys(line)[..filled::<V>(line)].iter().copied();
-            keys.zip(V::values(line).iter().copied())
+            keys.zip(V::values(std::slice::from_ref(line)).iter().copied())
         });
         head.chain(tail).filter(|pair| pair.1 != V::default())
     }
@@ -270,8 +279,7 @@ impl<V: Cell> IndexMap<V> {
     #[inline]
     fn value_mut(&mut self, place: u32) -> &mut V {
         self.changed = self.changed.wrapping_add(1);
-        let place = place as usize;
-        &mut V::values_mut(&mut self.lines[place / V::PER_LINE])[place % V::PER_LINE]
+        &mut V::values_mut(&mut self.lines)[place as usize]
     }
 
     fn buckets(&self) -> &[Line] {
@@ -418,7 +426,8 @@ impl<V: Cell> IndexMap<V> {
         lines.resize(self.head_lines + buckets, empty);
         self.lines = lines.into_boxed_slice();
         for line in old.buckets() {
-            for (key, value) in V::keys(line)[..filled::<V>(line)].iter().zip(V::values(line)) {
+            let values = V::values(std::slice::from_ref(line));
+            for (key, value) in V::keys(line)[..filled::<V>(line)].iter().zip(values) {
                 let Some(place) = self.claim(*key) else {
                     return false;
                 };

@@ -33,13 +33,23 @@ impl Line {
     }
 
     #[inline]
-    pub(crate) fn numbers(&self) -> &[f64; 8] {
-        bytemuck::must_cast_ref(self)
+    pub(crate) fn all_words(lines: &[Self]) -> &[u32] {
+        bytemuck::must_cast_slice(lines)
     }
 
     #[inline]
-    pub(crate) fn numbers_mut(&mut self) -> &mut [f64; 8] {
-        bytemuck::must_cast_mut(self)
+    pub(crate) fn all_words_mut(lines: &mut [Self]) -> &mut [u32] {
+        bytemuck::must_cast_slice_mut(lines)
+    }
+
+    #[inline]
+    pub(crate) fn all_numbers(lines: &[Self]) -> &[f64] {
+        bytemuck::must_cast_slice(lines)
+    }
+
+    #[inline]
+    pub(crate) fn all_numbers_mut(lines: &mut [Self]) -> &mut [f64] {
+        bytemuck::must_cast_slice_mut(lines)
     }
 
     /// Lines as rows of N numbers; what is left over at the end is left out.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::index_map::NOWHERE;
 use super::norm::Squares;
 use super::prefetch::prefetch;
-use super::{AHEAD, IndexMap, check_finite};
+use super::{AHEAD, IndexMap, Search, check_finite, dot_at};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -42,9 +42,8 @@ pub(crate) struct Located {
     /// Where the features were when there were so many slots.
     slots: Vec<u32>,
     known_slots: usize,
-    /// Places of the slots in the task's own vector; where to look for them, as long as it has not moved.
-    places: Vec<u32>,
-    moved: Option<u32>,
+    /// The slots in the task's own vector.
+    own: Search,
     /// Slots that the task has no own weight for yet.
     fresh: Vec<u32>,
 }
@@ -54,27 +53,6 @@ pub(crate) struct Located {
 pub(crate) struct Dots {
     pub(crate) shared: f64,
     pub(crate) own: f64,
-}
-
-impl Located {
-    /// Asks for the own weights to be there soon.
-    #[inline]
-    fn begin(&mut self, own: Option<&IndexMap<f64>>) {
-        self.places.clear();
-        self.moved = own.map(IndexMap::moved);
-        if let Some(own) = own {
-            self.places.extend(self.slots.iter().map(|slot| own.begin(*slot)));
-        }
-    }
-
-    /// Finds the own weights.
-    #[inline]
-    fn find(&mut self, own: &IndexMap<f64>) {
-        if self.moved != Some(own.moved()) {
-            self.begin(Some(own));
-        }
-        own.places(&self.slots, &mut self.places);
-    }
 }
 
 impl SharedOwn {
@@ -101,7 +79,8 @@ impl SharedOwn {
         if self.parts.shared && self.shared.len() > IN_CACHE_ANYWAY {
             located.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize));
         }
-        located.begin(self.own.get(task.index()));
+        located.own.clear();
+        self.own.get(task.index()).into_iter().for_each(|own| located.own.begin(own, &located.slots));
     }
 
     /// Inner products of a located example with the shared vector and the task's own.
@@ -109,11 +88,11 @@ impl SharedOwn {
         debug_assert_eq!(located.slots.len(), x.len(), "the slots are those of this example");
         let mut dots = Dots::default();
         if self.parts.shared {
-            dots.shared = dot(located.slots.iter().map(|slot| self.shared[*slot as usize]), x.values());
+            dots.shared = dot_at(&self.shared, &located.slots, x.values());
         }
-        if let Some(own) = self.own.get(task.index()) {
-            located.find(own);
-            dots.own = dot(located.places.iter().map(|place| own.at(*place)), x.values());
+        if let Some(own) = self.own.get(task.index()).filter(|own| !own.values().is_empty()) {
+            located.own.finish(own, &located.slots);
+            dots.own = dot_at(own.values(), located.own.places(), x.values());
         }
         dots
     }
@@ -135,18 +114,20 @@ impl SharedOwn {
                 *slot = self.slots.get(*feature);
             }
         }
-        located.moved = None;
+        located.own.forget();
     }
 
     /// Adds `step * x` to the parts kept; right after [`Self::dots`] of the same example.
     pub(crate) fn add(&mut self, task: TaskId, x: SparseView<'_>, step: f64, located: &mut Located) {
-        for (at, (feature, slot)) in x.indices().iter().zip(&mut located.slots).enumerate() {
+        // A task that never learnt has no places yet.
+        let places = located.own.scratch(x.len());
+        for ((feature, slot), place) in x.indices().iter().zip(&mut located.slots).zip(places) {
             if *slot == NOWHERE {
                 *slot = self.features.len() as u32;
                 *self.slots.entry(*feature) = *slot;
                 self.features.push(*feature);
                 // What was found was the place of slot 0, which stays 0 for ever.
-                located.places.get_mut(at).into_iter().for_each(|place| *place = NOWHERE);
+                *place = NOWHERE;
             }
         }
         if self.parts.shared {
@@ -167,7 +148,7 @@ impl SharedOwn {
     pub(crate) fn add_to(&mut self, task: TaskId, x: SparseView<'_>, step: f64) {
         let mut located = Located::default();
         self.locate(task, x, &mut located);
-        self.own.get(task.index()).into_iter().for_each(|own| located.find(own));
+        self.own.get(task.index()).into_iter().for_each(|own| located.own.finish(own, &located.slots));
         self.add(task, x, step, &mut located);
     }
 
@@ -182,7 +163,7 @@ impl SharedOwn {
             if at + AHEAD < batch.len() {
                 let Example { task, features, .. } = batch.example(at + AHEAD);
                 weights.prefetch_task(task);
-                features.indices().iter().for_each(|feature| weights.slots.prefetch(*feature));
+                weights.slots.prefetch_all(features.indices());
             }
             if at < batch.len() {
                 let Example { task, features, .. } = batch.example(at);
@@ -310,32 +291,23 @@ impl SharedOwn {
 
 /// Adds `step * values` to a task's own weights.
 fn add_own(own: &mut IndexMap<f64>, values: &[f64], step: f64, located: &mut Located) {
-    // Known places first: a new weight may move the others. A task that never learnt has no places yet.
-    located.places.resize(values.len(), NOWHERE);
-    own.change_at(&located.places, |at, weight| *weight += step * values[at]);
+    // Known places first: a new weight may move the others.
+    let places = located.own.scratch(values.len());
+    own.change_at(places, |at, weight| *weight += step * values[at]);
     // The rest at the front of the places, chosen without a branch.
     let mut missing = 0;
     for at in 0..values.len() {
-        let absent = located.places[at] == NOWHERE;
-        located.places[missing] = at as u32;
+        let absent = places[at] == NOWHERE;
+        places[missing] = at as u32;
         missing += usize::from(absent);
     }
+    let missing = &places[..missing];
     located.fresh.clear();
-    located.fresh.extend(located.places[..missing].iter().map(|at| located.slots[*at as usize]));
+    located.fresh.extend(missing.iter().map(|at| located.slots[*at as usize]));
     own.reserve(&located.fresh);
-    for at in &located.places[..missing] {
+    for at in missing {
         *own.new_entry(located.slots[*at as usize]) += step * values[*at as usize];
     }
-}
-
-/// Inner product in four sums, side by side; the same bits wherever the weights were kept.
-#[inline]
-fn dot(weights: impl Iterator<Item = f64>, values: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    for (at, (weight, value)) in weights.zip(values).enumerate() {
-        sums[at % 4] += weight * value;
-    }
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
 /// Saved form of [`SharedOwn`].

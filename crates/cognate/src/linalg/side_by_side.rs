@@ -12,7 +12,7 @@ use super::line::Line;
 use super::norm::Squares;
 use super::prefetch::prefetch;
 use super::rows::Rows;
-use super::{AHEAD, IndexMap, check_finite};
+use super::{AHEAD, IndexMap, Search, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -43,26 +43,13 @@ pub(crate) struct Found {
     /// Where the features were when there were so many slots.
     slots: Vec<u32>,
     known_slots: usize,
-    /// Where to look for the rows in the task's table, as long as that has not moved.
-    places: Vec<u32>,
-    moved: Option<u32>,
+    /// The slots in the task's table.
+    own: Search,
     /// Rows of the task's own weights, in its table as it was when it had changed so often.
     rows: Vec<u32>,
     changed: Option<u32>,
     /// Slots that the task has no row for yet.
     fresh: Vec<u32>,
-}
-
-impl Found {
-    /// Asks for the entries of the task's table to be there soon.
-    #[inline]
-    fn begin(&mut self, own: Option<&IndexMap<u32>>) {
-        self.places.clear();
-        (self.moved, self.changed) = (own.map(IndexMap::moved), None);
-        if let Some(own) = own {
-            self.places.extend(self.slots.iter().map(|slot| own.begin(*slot)));
-        }
-    }
 }
 
 impl<const S: usize, const O: usize> SideBySide<S, O> {
@@ -152,7 +139,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             .iter()
             .for_each(|slot| prefetch(&self.shared, (*slot as usize * step + group) / Line::NUMBERS));
         found.task = task.0;
-        found.begin(self.own.get(task.index()));
+        found.changed = None;
+        found.own.clear();
+        self.own.get(task.index()).into_iter().for_each(|own| found.own.begin(own, &found.slots));
     }
 
     /// Looks again for features that had no slot when the example was located; others may have come since.
@@ -166,7 +155,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
                 *slot = self.slots.get(*feature);
             }
         }
-        found.moved = None;
+        found.own.forget();
         // Rows that are missing are looked for again.
         found.changed = found.changed.map(|changed| changed.wrapping_sub(1));
     }
@@ -187,14 +176,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
                 }
             }
             None => {
-                if found.moved != Some(own.moved()) {
-                    found.begin(Some(own));
-                }
-                own.places(&found.slots, &mut found.places);
-                // The places are those of the keys now, no longer where to look for them.
-                found.moved = None;
+                found.own.finish(own, &found.slots);
                 found.rows.clear();
-                found.rows.extend(found.places.iter().map(|place| own.at(*place)));
+                found.rows.extend(found.own.places().iter().map(|place| own.at(*place)));
                 found.rows.iter().for_each(|row| self.rows.prefetch(*row));
             }
         }
@@ -332,7 +316,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             if at + AHEAD < batch.len() {
                 let Example { task, features, .. } = batch.example(at + AHEAD);
                 weights.prefetch_task(task);
-                features.indices().iter().for_each(|feature| weights.slots.prefetch(*feature));
+                weights.slots.prefetch_all(features.indices());
             }
             if at < batch.len() {
                 let Example { task, features, .. } = batch.example(at);
