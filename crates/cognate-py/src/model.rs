@@ -269,7 +269,7 @@ impl Model {
             }
             rows.push_unlearnt(model, task.as_deref(), features).map_err(Raised::raised)
         })?;
-        Ok(margins(model, rows.batch()).next().unwrap_or_default())
+        Ok(margins(model, rows.batch()).pop().unwrap_or_default())
     }
 
     /// Learns the rows of a table, in this order where one is given.

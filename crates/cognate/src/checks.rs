@@ -42,6 +42,7 @@ checks! {
     bad_values_are_rejected_by_name,
     predicts_before_learning,
     margin_is_pure,
+    margins_are_one_by_one,
     learn_is_margin_then_update,
     learn_batch_is_one_by_one,
     a_round_of_one_is_an_example,
@@ -187,6 +188,29 @@ fn margin_is_pure(config: &LearnerConfig) -> Result<(), String> {
     // Nor does anything that is not saved remember the questions.
     let later = (learn(&mut asked, &samples[100..]), learn(&mut unasked, &samples[100..]));
     ensure!(same_outcomes(&later.0, &later.1), "asking for margins changed what was learnt later");
+    Ok(())
+}
+
+fn margins_are_one_by_one(config: &LearnerConfig) -> Result<(), String> {
+    let (samples, tasks) = (stream(config, 24, 200)?, task_names(config)?.len() as u32);
+    let mut batch = Batch::default();
+    samples.iter().for_each(|sample| batch.push(sample.example()));
+    // The numbers of the tasks may stand for others, some of which the learner may not know.
+    let known = own_tasks(config)?.limit().is_some();
+    let task_of = |task: TaskId| if known { TaskId((task.0 + 1) % tasks) } else { TaskId(task.0 + 1) };
+    let mut learner = fresh(config)?;
+    for half in samples.chunks(100) {
+        let mut margins = Vec::new();
+        learner.as_predict().margins(&batch, &task_of, &mut margins);
+        let expected = samples
+            .iter()
+            .map(|sample| learner.as_predict().margin(task_of(sample.task), sample.features()).to_bits());
+        ensure!(
+            margins.iter().map(|margin| margin.to_bits()).eq(expected),
+            "margins of a batch are not those of its examples"
+        );
+        learn(&mut learner, half);
+    }
     Ok(())
 }
 

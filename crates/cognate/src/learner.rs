@@ -8,6 +8,14 @@ pub trait Predict {
     /// The real-valued score of an example; its sign is the prediction. Changes nothing, and works on a fresh
     /// learner and for a task never seen.
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64;
+
+    /// Adds the margins of examples, in order; `task_of` says which task the number of each stands for.
+    ///
+    /// As one by one; learners that know how find the weights of some examples ahead.
+    fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
+        let each = examples.examples().map(|example| self.margin(task_of(example.task), example.features));
+        margins.extend(each);
+    }
 }
 
 /// What one round of learning did.

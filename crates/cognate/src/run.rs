@@ -194,12 +194,12 @@ pub fn learn(
 }
 
 /// Margins of examples, none of them learnt. A task that the model has not met is the next one that it would meet.
-pub fn margins(model: &Model, examples: &Batch) -> impl ExactSizeIterator<Item = f64> {
-    let (learner, next) = (model.learner.as_predict(), model.learner.as_inspect().tasks() as u32);
-    examples.examples().map(move |example| {
-        let known = example.task.index() < model.tasks.len();
-        learner.margin(if known { example.task } else { TaskId(next) }, example.features)
-    })
+pub fn margins(model: &Model, examples: &Batch) -> Vec<f64> {
+    let (known, next) = (model.tasks.len(), TaskId(model.learner.as_inspect().tasks() as u32));
+    let task_of = |task: TaskId| if task.index() < known { task } else { next };
+    let mut margins = Vec::with_capacity(examples.len());
+    model.learner.as_predict().margins(examples, &task_of, &mut margins);
+    margins
 }
 
 fn learn_stream(

@@ -147,6 +147,7 @@ conformance! {
         bad_values_are_rejected_by_name,
         predicts_before_learning,
         margin_is_pure,
+        margins_are_one_by_one,
         learn_is_margin_then_update,
         learn_batch_is_one_by_one,
         a_round_of_one_is_an_example,

@@ -7,6 +7,7 @@ use anyhow::bail;
 use cognate::batch::Kind;
 use cognate::example::predicted_label;
 use cognate::metrics::Reliability;
+use cognate::run::margins;
 use cognate::stream::pipeline::for_each_batch;
 use cognate::stream::{Batch, Labels, Reader, ReaderOptions};
 use cognate::{Model, TaskId, Tasks};
@@ -113,16 +114,13 @@ fn write_batch(
     args: &PredictArgs,
     Seen { best, reliability }: &mut Seen,
 ) -> std::io::Result<()> {
-    // Every task that the model has not met is the next one it would meet.
-    let next = model.learner().as_inspect().tasks() as u32;
     let regression = model.kind() == Some(Kind::Regression);
-    let (learner, inspect) = (model.learner().as_predict(), model.learner().as_inspect());
+    let inspect = model.learner().as_inspect();
     let classes = model.config().reading.one_vs_all;
-    for example in batch.examples() {
-        let known = example.task.index() < model.tasks().len();
+    for (example, mut margin) in batch.examples().zip(margins(model, batch)) {
         let mut task = example.task;
-        let mut margin = learner.margin(if known { task } else { TaskId(next) }, example.features);
         if classes {
+            let known = task.index() < model.tasks().len();
             // A line is an example of every class in turn; its answer is the best of those that the model knows.
             if known && best.is_none_or(|(_, largest)| margin > largest) {
                 *best = Some((task, margin));

@@ -236,6 +236,15 @@ impl Predict for Adaptive {
             Machine::Related(related) => related.margin(task, x),
         }
     }
+
+    fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
+        match &self.machine {
+            Machine::Together(together) => together.margins(examples, task_of, margins),
+            _ => margins.extend(
+                examples.examples().map(|example| self.margin(task_of(example.task), example.features)),
+            ),
+        }
+    }
 }
 
 impl LearnOne for Adaptive {

@@ -148,6 +148,10 @@ impl Predict for PassiveAggressive {
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         sum(self.weights.dots_of(task, x))
     }
+
+    fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
+        self.weights.dots_ahead(examples, task_of, |_, dots| margins.push(sum(dots)));
+    }
 }
 
 impl LearnOne for PassiveAggressive {

@@ -148,6 +148,17 @@ impl Predict for Perceptron {
             Weights::Auto(auto) => auto.margin(self.tasks_with(task), task, x),
         }
     }
+
+    fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
+        match &self.weights {
+            Weights::Uniform { rule, weights } => weights.dots_ahead(examples, task_of, |task, dots| {
+                margins.push(combine(rule.scales(self.tasks_with(task)), dots));
+            }),
+            _ => margins.extend(
+                examples.examples().map(|example| self.margin(task_of(example.task), example.features)),
+            ),
+        }
+    }
 }
 
 impl LearnOne for Perceptron {

@@ -152,6 +152,42 @@ impl SharedOwn {
         self.add(task, x, step, &mut located);
     }
 
+    /// Locates an example of a batch, and asks for what will be needed to locate a later one.
+    #[inline]
+    fn locate_ahead(
+        &self,
+        batch: &Batch,
+        at: usize,
+        task_of: impl Fn(TaskId) -> TaskId,
+        located: &mut [Located; AHEAD],
+    ) {
+        if at + AHEAD < batch.len() {
+            let Example { task, features, .. } = batch.example(at + AHEAD);
+            self.prefetch_task(task_of(task));
+            self.slots.prefetch_all(features.indices());
+        }
+        if at < batch.len() {
+            let Example { task, features, .. } = batch.example(at);
+            self.locate(task_of(task), features, &mut located[at % AHEAD]);
+        }
+    }
+
+    /// Shows the inner products of a batch's examples in order, finding the weights of some examples ahead.
+    pub(crate) fn dots_ahead(
+        &self,
+        batch: &Batch,
+        task_of: &dyn Fn(TaskId) -> TaskId,
+        mut see: impl FnMut(TaskId, Dots),
+    ) {
+        let mut located: [Located; AHEAD] = Default::default();
+        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, task_of, &mut located));
+        for (at, example) in batch.examples().enumerate() {
+            self.locate_ahead(batch, at + AHEAD - 1, task_of, &mut located);
+            let task = task_of(example.task);
+            see(task, self.dots(task, example.features, &mut located[at % AHEAD]));
+        }
+    }
+
     /// Learns a batch in order, finding the weights of some examples ahead so that they are in cache when needed.
     pub(crate) fn learn_ahead(
         &mut self,
@@ -159,20 +195,9 @@ impl SharedOwn {
         located: &mut [Located; AHEAD],
         mut learn: impl FnMut(&mut Self, Example<'_>, &mut Located),
     ) {
-        let locate = |weights: &Self, at: usize, located: &mut [Located; AHEAD]| {
-            if at + AHEAD < batch.len() {
-                let Example { task, features, .. } = batch.example(at + AHEAD);
-                weights.prefetch_task(task);
-                weights.slots.prefetch_all(features.indices());
-            }
-            if at < batch.len() {
-                let Example { task, features, .. } = batch.example(at);
-                weights.locate(task, features, &mut located[at % AHEAD]);
-            }
-        };
-        (0..AHEAD - 1).for_each(|at| locate(self, at, located));
+        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, |task| task, located));
         for (at, example) in batch.examples().enumerate() {
-            locate(self, at + AHEAD - 1, located);
+            self.locate_ahead(batch, at + AHEAD - 1, |task| task, located);
             let located = &mut located[at % AHEAD];
             self.relocate(example.features, located);
             learn(self, example, located);

@@ -304,6 +304,44 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         self.rows.at_mut(*row)
     }
 
+    /// Locates an example of a batch, and asks for what will be needed to locate a later one.
+    #[inline]
+    fn locate_ahead(
+        &self,
+        batch: &Batch,
+        at: usize,
+        task_of: impl Fn(TaskId) -> TaskId,
+        found: &mut [Found; AHEAD],
+    ) {
+        if at + AHEAD < batch.len() {
+            let Example { task, features, .. } = batch.example(at + AHEAD);
+            self.prefetch_task(task_of(task));
+            self.slots.prefetch_all(features.indices());
+        }
+        if at < batch.len() {
+            let Example { task, features, .. } = batch.example(at);
+            self.locate(task_of(task), features, &mut found[at % AHEAD]);
+        }
+    }
+
+    /// Shows the examples of a batch in order with their rows, finding those of some examples ahead.
+    pub(crate) fn find_ahead(
+        &self,
+        batch: &Batch,
+        task_of: &dyn Fn(TaskId) -> TaskId,
+        mut see: impl FnMut(TaskId, SparseView<'_>, &Found),
+    ) {
+        let mut found: [Found; AHEAD] = Default::default();
+        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, task_of, &mut found));
+        for (at, example) in batch.examples().enumerate() {
+            self.locate_ahead(batch, at + AHEAD - 1, task_of, &mut found);
+            for at in at..(at + 2).min(batch.len()) {
+                self.find_rows(task_of(batch.example(at).task), &mut found[at % AHEAD]);
+            }
+            see(task_of(example.task), example.features, &found[at % AHEAD]);
+        }
+    }
+
     /// Learns a batch in order, finding the rows of some examples ahead so that they are in cache when needed.
     #[inline(always)]
     pub(crate) fn learn_ahead(
@@ -312,20 +350,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found: &mut [Found; AHEAD],
         mut learn: impl FnMut(&mut Self, Example<'_>, &mut Found),
     ) {
-        let locate = |weights: &Self, at: usize, found: &mut [Found; AHEAD]| {
-            if at + AHEAD < batch.len() {
-                let Example { task, features, .. } = batch.example(at + AHEAD);
-                weights.prefetch_task(task);
-                weights.slots.prefetch_all(features.indices());
-            }
-            if at < batch.len() {
-                let Example { task, features, .. } = batch.example(at);
-                weights.locate(task, features, &mut found[at % AHEAD]);
-            }
-        };
-        (0..AHEAD - 1).for_each(|at| locate(self, at, found));
+        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, |task| task, found));
         for (at, example) in batch.examples().enumerate() {
-            locate(self, at + AHEAD - 1, found);
+            self.locate_ahead(batch, at + AHEAD - 1, |task| task, found);
             // Those of the next one too: they are on their way while this one learns.
             for at in at..(at + 2).min(batch.len()) {
                 let Example { task, features, .. } = batch.example(at);

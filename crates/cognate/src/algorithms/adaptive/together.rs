@@ -371,6 +371,17 @@ impl Together {
         self.mind.see(&self.weights, task, x, &found).margin
     }
 
+    pub(super) fn margins(
+        &self,
+        examples: &Batch,
+        task_of: &dyn Fn(TaskId) -> TaskId,
+        margins: &mut Vec<f64>,
+    ) {
+        self.weights.find_ahead(examples, task_of, |task, x, found| {
+            margins.push(self.mind.see(&self.weights, task, x, found).margin);
+        });
+    }
+
     pub(super) fn learn(&mut self, tasks: usize, example: Example<'_>) -> Outcome {
         let found = &mut self.found[0];
         self.weights.find(example.task, example.features, found);
