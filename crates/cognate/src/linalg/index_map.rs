@@ -176,10 +176,12 @@ impl<V: Cell> IndexMap<V> {
         prefetch(&self.lines, line);
     }
 
-    /// The same for many keys; not for a mere array, where reading many waits for no one of them.
+    /// The same for many keys.
     #[inline]
     pub(crate) fn prefetch_all(&self, keys: &[u32]) {
-        if !self.buckets().is_empty() {
+        if self.buckets().is_empty() {
+            keys.iter().for_each(|key| prefetch(&self.lines, (*key as usize + 1) / V::PER_LINE));
+        } else {
             keys.iter().for_each(|key| self.prefetch(*key));
         }
     }
