@@ -241,6 +241,8 @@ def main() -> None:
         here.ours("adaptive", "batches"),
     ]
     for _ in range(options.rounds):
+        # Memory that the batches gave back is slow to come again, which is nobody's fault.
+        here.cross(None)
         for way in ways:
             way.measure()
     rows, nonzeros, tasks, rounds = options.rows, options.nonzeros, options.tasks, options.rounds
