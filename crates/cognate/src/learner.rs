@@ -13,9 +13,19 @@ pub trait Predict {
     ///
     /// As one by one; learners that know how find the weights of some examples ahead.
     fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
-        let each = examples.examples().map(|example| self.margin(task_of(example.task), example.features));
-        margins.extend(each);
+        margins_one_by_one(self, examples, task_of, margins);
     }
+}
+
+/// [`Predict::margins`] of a learner, or a part of one, that finds nothing ahead.
+pub(crate) fn margins_one_by_one(
+    learner: &(impl Predict + ?Sized),
+    examples: &Batch,
+    task_of: &dyn Fn(TaskId) -> TaskId,
+    margins: &mut Vec<f64>,
+) {
+    let each = examples.examples().map(|example| learner.margin(task_of(example.task), example.features));
+    margins.extend(each);
 }
 
 /// What one round of learning did.

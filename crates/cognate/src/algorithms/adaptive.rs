@@ -58,7 +58,7 @@ use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::interaction::{CoupledConfig, Interaction, InteractionConfig, Scales, Uniform};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict, margins_one_by_one};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
@@ -240,9 +240,7 @@ impl Predict for Adaptive {
     fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
         match &self.machine {
             Machine::Together(together) => together.margins(examples, task_of, margins),
-            _ => margins.extend(
-                examples.examples().map(|example| self.margin(task_of(example.task), example.features)),
-            ),
+            _ => margins_one_by_one(self, examples, task_of, margins),
         }
     }
 }

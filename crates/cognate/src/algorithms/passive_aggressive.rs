@@ -24,7 +24,7 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict};
 use crate::linalg::shared_own::{Dots, Located, Parts};
-use crate::linalg::{AHEAD, SharedOwn, SharedOwnState};
+use crate::linalg::{AHEAD, Locate, SharedOwn, SharedOwnState};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 

@@ -31,9 +31,9 @@ use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict, learn_one_by_one};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict, learn_one_by_one, margins_one_by_one};
 use crate::linalg::shared_own::{Dots, Located, Parts};
-use crate::linalg::{AHEAD, SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
+use crate::linalg::{AHEAD, Locate, SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
@@ -154,9 +154,7 @@ impl Predict for Perceptron {
             Weights::Uniform { rule, weights } => weights.dots_ahead(examples, task_of, |task, dots| {
                 margins.push(combine(rule.scales(self.tasks_with(task)), dots));
             }),
-            _ => margins.extend(
-                examples.examples().map(|example| self.margin(task_of(example.task), example.features)),
-            ),
+            _ => margins_one_by_one(self, examples, task_of, margins),
         }
     }
 }

@@ -33,7 +33,7 @@ use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
 use crate::linalg::norm::NormsState;
 use crate::linalg::shared_own::{self, Dots, Located};
-use crate::linalg::{AHEAD, Norm, SharedOwn, SharedOwnState};
+use crate::linalg::{AHEAD, Locate, Norm, SharedOwn, SharedOwnState};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 

@@ -1,7 +1,7 @@
 //! Where weights and matrices are kept.
 //!
 //! `index_map` is the table under everything: small numbers to values, dense where it pays; `search` looks for many
-//! of them at once. `shared_own` keeps one shared vector and one a task, `side_by_side` several of both in rows;
+//! of them at once, `ahead` for those of the next examples. `shared_own` keeps one shared vector and one a task, `side_by_side` several of both in rows;
 //! `norm` is the length of a vector that grows; `lagged` is what tasks hold of a vector that all move; `task_rows`
 //! keeps a row of K weights a feature, `gram_rows` the same with the inner products of the tasks; `p_norm_rows`
 //! keeps both and the gradient of a squared p-norm, on a `total_tree`; `columns` keeps a vector a task with all
@@ -9,6 +9,7 @@
 //! algebra crate. `triangle` holds the half of one that changes all the time, in `wide` loops; `growing_factor` is
 //! the factor of a matrix that grows, `inverse_gram` the inverse of one whose rows come and go.
 
+pub(crate) mod ahead;
 pub(crate) mod columns;
 pub(crate) mod dense;
 pub(crate) mod exponential;
@@ -31,6 +32,7 @@ pub(crate) mod total_tree;
 pub(crate) mod triangle;
 pub(crate) mod wide;
 
+pub(crate) use ahead::{AHEAD, Locate};
 pub(crate) use columns::{Columns, ColumnsState};
 pub(crate) use dense::Dense;
 pub(crate) use gram_rows::{Change, GramRows, GramRowsState};
@@ -48,9 +50,6 @@ pub(crate) use triangle::{Blend, Triangle};
 pub(crate) use wide::Width;
 
 use crate::error::StateError;
-
-/// Examples whose weights are on their way at a time.
-pub(crate) const AHEAD: usize = 4;
 
 /// Inner product in four sums, side by side.
 #[inline]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::index_map::NOWHERE;
 use super::norm::Squares;
 use super::prefetch::prefetch;
-use super::{AHEAD, IndexMap, Search, check_finite, dot_at};
+use super::{AHEAD, IndexMap, Locate, Search, check_finite, dot_at};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -55,6 +55,28 @@ pub(crate) struct Dots {
     pub(crate) own: f64,
 }
 
+impl Locate for SharedOwn {
+    type Located = Located;
+
+    fn ask(&self, task: TaskId, x: SparseView<'_>) {
+        // The task's own table says where its weights are.
+        prefetch(&self.own, task.index());
+        self.slots.prefetch_all(x.indices());
+    }
+
+    /// Finds the slots of an example's features, and asks for their weights to be there soon.
+    fn locate(&self, task: TaskId, x: SparseView<'_>, located: &mut Located) {
+        located.known_slots = self.features.len();
+        located.slots.clear();
+        located.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
+        if self.parts.shared && self.shared.len() > IN_CACHE_ANYWAY {
+            located.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize));
+        }
+        located.own.clear();
+        self.own.get(task.index()).into_iter().for_each(|own| located.own.begin(own, &located.slots));
+    }
+}
+
 impl SharedOwn {
     pub(crate) fn new(parts: Parts) -> Self {
         Self {
@@ -64,23 +86,6 @@ impl SharedOwn {
             shared: vec![0.0],
             own: Vec::new(),
         }
-    }
-
-    /// Asks for the task's tables, which say where its weights are.
-    fn prefetch_task(&self, task: TaskId) {
-        prefetch(&self.own, task.index());
-    }
-
-    /// Finds the slots of an example's features, and asks for their weights to be there soon.
-    pub(crate) fn locate(&self, task: TaskId, x: SparseView<'_>, located: &mut Located) {
-        located.known_slots = self.features.len();
-        located.slots.clear();
-        located.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
-        if self.parts.shared && self.shared.len() > IN_CACHE_ANYWAY {
-            located.slots.iter().for_each(|slot| prefetch(&self.shared, *slot as usize));
-        }
-        located.own.clear();
-        self.own.get(task.index()).into_iter().for_each(|own| located.own.begin(own, &located.slots));
     }
 
     /// Inner products of a located example with the shared vector and the task's own.
@@ -150,26 +155,6 @@ impl SharedOwn {
         self.locate(task, x, &mut located);
         self.own.get(task.index()).into_iter().for_each(|own| located.own.finish(own, &located.slots));
         self.add(task, x, step, &mut located);
-    }
-
-    /// Locates an example of a batch, and asks for what will be needed to locate a later one.
-    #[inline]
-    fn locate_ahead(
-        &self,
-        batch: &Batch,
-        at: usize,
-        task_of: impl Fn(TaskId) -> TaskId,
-        located: &mut [Located; AHEAD],
-    ) {
-        if at + AHEAD < batch.len() {
-            let Example { task, features, .. } = batch.example(at + AHEAD);
-            self.prefetch_task(task_of(task));
-            self.slots.prefetch_all(features.indices());
-        }
-        if at < batch.len() {
-            let Example { task, features, .. } = batch.example(at);
-            self.locate(task_of(task), features, &mut located[at % AHEAD]);
-        }
     }
 
     /// Shows the inner products of a batch's examples in order, finding the weights of some examples ahead.

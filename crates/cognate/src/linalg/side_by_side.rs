@@ -12,7 +12,7 @@ use super::line::Line;
 use super::norm::Squares;
 use super::prefetch::prefetch;
 use super::rows::Rows;
-use super::{AHEAD, IndexMap, Search, check_finite};
+use super::{AHEAD, IndexMap, Locate, Search, check_finite};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -50,6 +50,32 @@ pub(crate) struct Found {
     changed: Option<u32>,
     /// Slots that the task has no row for yet.
     fresh: Vec<u32>,
+}
+
+impl<const S: usize, const O: usize> Locate for SideBySide<S, O> {
+    type Located = Found;
+
+    fn ask(&self, task: TaskId, x: SparseView<'_>) {
+        // The task's own table says where its weights are.
+        prefetch(&self.own, task.index());
+        self.slots.prefetch_all(x.indices());
+    }
+
+    /// Finds the slots of an example's features, and asks for what hangs on them to be there soon.
+    fn locate(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
+        found.known_slots = self.features.len();
+        found.slots.clear();
+        found.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
+        let (step, group) = (self.groups * S, self.group(task) * S);
+        found
+            .slots
+            .iter()
+            .for_each(|slot| prefetch(&self.shared, (*slot as usize * step + group) / Line::NUMBERS));
+        found.task = task.0;
+        found.changed = None;
+        found.own.clear();
+        self.own.get(task.index()).into_iter().for_each(|own| found.own.begin(own, &found.slots));
+    }
 }
 
 impl<const S: usize, const O: usize> SideBySide<S, O> {
@@ -121,27 +147,6 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             self.shared.reserve_exact((lines - self.shared.len()).max(self.shared.len() / 4));
         }
         self.shared.resize(lines, Line::ZERO);
-    }
-
-    /// Asks for the task's table, which says where its rows are.
-    fn prefetch_task(&self, task: TaskId) {
-        prefetch(&self.own, task.index());
-    }
-
-    /// Finds the slots of an example's features, and asks for what hangs on them to be there soon.
-    fn locate(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
-        found.known_slots = self.features.len();
-        found.slots.clear();
-        found.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
-        let (step, group) = (self.groups * S, self.group(task) * S);
-        found
-            .slots
-            .iter()
-            .for_each(|slot| prefetch(&self.shared, (*slot as usize * step + group) / Line::NUMBERS));
-        found.task = task.0;
-        found.changed = None;
-        found.own.clear();
-        self.own.get(task.index()).into_iter().for_each(|own| found.own.begin(own, &found.slots));
     }
 
     /// Looks again for features that had no slot when the example was located; others may have come since.
@@ -302,26 +307,6 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             self.rows.grow(*row as usize + 1);
         }
         self.rows.at_mut(*row)
-    }
-
-    /// Locates an example of a batch, and asks for what will be needed to locate a later one.
-    #[inline]
-    fn locate_ahead(
-        &self,
-        batch: &Batch,
-        at: usize,
-        task_of: impl Fn(TaskId) -> TaskId,
-        found: &mut [Found; AHEAD],
-    ) {
-        if at + AHEAD < batch.len() {
-            let Example { task, features, .. } = batch.example(at + AHEAD);
-            self.prefetch_task(task_of(task));
-            self.slots.prefetch_all(features.indices());
-        }
-        if at < batch.len() {
-            let Example { task, features, .. } = batch.example(at);
-            self.locate(task_of(task), features, &mut found[at % AHEAD]);
-        }
     }
 
     /// Shows the examples of a batch in order with their rows, finding those of some examples ahead.
