@@ -1,6 +1,6 @@
 //! Errors of the library as Python exceptions; the classes are in `python/cognate/errors.py`.
 
-use cognate::batch::FitError;
+use cognate::fit::FitError;
 use cognate::interaction::InteractionFileError;
 use cognate::stream::TableError;
 use cognate::{ConfigError, RunError, SnapshotError, StreamError};

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use cognate::batch::{Examples, FitOptions, Kind};
 use cognate::example::BIAS_FEATURE;
+use cognate::fit::{Examples, FitOptions, Kind};
 use cognate::metrics::Tally;
 use cognate::run::{RunOptions, learn, margins};
 use cognate::stream::{

@@ -31,7 +31,7 @@ pub mod tasks;
 pub mod stream;
 
 pub mod algorithms;
-pub mod batch;
+pub mod fit;
 pub mod interaction;
 pub mod kernel;
 pub mod learner;
@@ -55,6 +55,8 @@ mod block;
 mod choice;
 mod hedge;
 mod nearest;
+mod table;
+mod weights;
 
 pub use algorithms::{Learner, LearnerConfig, REGISTRY};
 pub use choice::Tunable;

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::algorithms::{Convex, Learner, LearnerConfig};
-use crate::batch::{Examples, FitError, FitOptions, Fitted, Fitter, Kind, Watch};
 use crate::config::RunConfig;
 use crate::error::{ConfigError, ConfigProblem};
 use crate::feature_names::FeatureNames;
+use crate::fit::{Examples, FitError, FitOptions, Fitted, Fitter, Kind, Watch};
 use crate::learner::Predict;
 use crate::metrics::Metrics;
 use crate::query::QueryConfig;

@@ -4,7 +4,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use crate::example::TaskId;
-use crate::linalg::IndexMap;
+use crate::table::IndexMap;
 
 /// Names and numbers of tasks, declared or met on the way.
 ///

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use cognate::algorithms::ConvexConfig;
-use cognate::batch::{Examples, FitOptions, Fitter, Method, Stopped, fit};
+use cognate::fit::{Examples, FitOptions, Fitter, Method, Stopped, fit};
 use cognate::stream::Memory;
 use cognate::{Example, SparseView, TaskId, Tasks};
 use rand::RngExt as _;

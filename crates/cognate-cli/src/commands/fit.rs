@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use cognate::algorithms::ConvexConfig;
-use cognate::batch::{
+use cognate::fit::{
     Candidate, Examples, FitOptions, FitStatus, Fitted, Fitter, Kind, Score, Selection, Stopped, folds,
     score, select,
 };

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use anyhow::bail;
-use cognate::batch::FitStatus;
 use cognate::feature_names::Naming;
+use cognate::fit::FitStatus;
 use cognate::{Learner, Model};
 use serde_json::json;
 

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use anyhow::bail;
-use cognate::batch::Kind;
 use cognate::example::predicted_label;
+use cognate::fit::Kind;
 use cognate::metrics::Reliability;
 use cognate::run::margins;
 use cognate::stream::pipeline::for_each_batch;

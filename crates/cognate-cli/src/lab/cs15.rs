@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use cognate::algorithms::ConvexConfig;
-use cognate::batch::{Examples, FitOptions, Method as Solver, fit};
+use cognate::fit::{Examples, FitOptions, Method as Solver, fit};
 use cognate::stream::Memory;
 use cognate::{Example, SparseView, TaskId, Tasks};
 use rand::RngExt as _;

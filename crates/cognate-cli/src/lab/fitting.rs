@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use cognate::algorithms::{Convex, ConvexConfig};
-use cognate::batch::{Examples, FitOptions, Fitter, Selection, fit, folds, select};
+use cognate::fit::{Examples, FitOptions, Fitter, Selection, fit, folds, select};
 use cognate::stream::{Input, Labels, Memory, Reader, ReaderOptions};
 use cognate::{Example, Predict, SparseView, TaskId, Tasks};
 use serde_json::{Value, json};

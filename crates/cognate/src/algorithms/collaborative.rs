@@ -29,11 +29,12 @@ use super::{About, Algorithm, Parameters, Protocol, check_not_negative, check_po
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Predict};
-use crate::linalg::lagged::{Lagged, LaggedState};
-use crate::linalg::side_by_side::{Found, SideBySideState};
-use crate::linalg::{AHEAD, SideBySide};
 use crate::stream::Batch;
+use crate::table::AHEAD;
 use crate::tasks::Tasks;
+use crate::weights::SideBySide;
+use crate::weights::lagged::{Lagged, LaggedState};
+use crate::weights::side_by_side::{Found, SideBySideState};
 
 /// Parameters of `collaborative`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -30,10 +30,10 @@ pub use config::{
 };
 
 use super::{About, Algorithm, Protocol, restored_tasks};
-use crate::batch::{Examples, FitStatus, Fitted, Kept, Kind};
 use crate::block::Block;
 use crate::error::{ConfigError, StateError};
 use crate::example::{BIAS_FEATURE, SparseView, TaskId};
+use crate::fit::{Examples, FitStatus, Fitted, Kept, Kind};
 use crate::kernel::{KernelConfig, Supports, SupportsState};
 use crate::learner::{Inspect, Predict, Support};
 use crate::linalg::{Symmetric, check_finite};

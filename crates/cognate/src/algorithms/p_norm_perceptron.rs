@@ -36,9 +36,9 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
 use crate::learner::{Inspect, LearnOne, Predict};
-use crate::linalg::p_norm_rows::{Group, Shape};
-use crate::linalg::{PNormRows, PNormRowsState};
 use crate::tasks::Tasks;
+use crate::weights::p_norm_rows::{Group, Shape};
+use crate::weights::{PNormRows, PNormRowsState};
 
 /// Parameters of `p-norm-perceptron`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -23,10 +23,11 @@ use super::{About, Algorithm, Parameters, Protocol, check_positive, restored_tas
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict};
-use crate::linalg::shared_own::{Dots, Located, Parts};
-use crate::linalg::{AHEAD, Locate, SharedOwn, SharedOwnState};
 use crate::stream::Batch;
+use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
+use crate::weights::shared_own::{Dots, Located, Parts};
+use crate::weights::{SharedOwn, SharedOwnState};
 
 /// Parameters of `passive-aggressive`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

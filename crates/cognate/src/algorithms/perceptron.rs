@@ -32,10 +32,11 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, learn_one_by_one, margins_one_by_one};
-use crate::linalg::shared_own::{Dots, Located, Parts};
-use crate::linalg::{AHEAD, Locate, SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
 use crate::stream::Batch;
+use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
+use crate::weights::shared_own::{Dots, Located, Parts};
+use crate::weights::{SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
 
 /// Parameters of `perceptron`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

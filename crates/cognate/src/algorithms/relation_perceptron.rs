@@ -46,8 +46,8 @@ use super::{About, Algorithm, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, in_task_order};
-use crate::linalg::AHEAD;
 use crate::stream::Batch;
+use crate::table::AHEAD;
 use crate::tasks::Tasks;
 
 /// The Perceptron that learns how its tasks are related; see the head of its file.

@@ -31,11 +31,12 @@ use super::{About, Algorithm, Parameters, Protocol, check_not_negative, restored
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
-use crate::linalg::norm::NormsState;
-use crate::linalg::shared_own::{self, Dots, Located};
-use crate::linalg::{AHEAD, Locate, Norm, SharedOwn, SharedOwnState};
 use crate::stream::Batch;
+use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
+use crate::weights::norm::NormsState;
+use crate::weights::shared_own::{self, Dots, Located};
+use crate::weights::{Norm, SharedOwn, SharedOwnState};
 
 /// Parameters of `rom-rda`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -25,9 +25,9 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::kernel::KernelConfig;
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support, in_task_order};
-use crate::linalg::{Columns, ColumnsState};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
+use crate::weights::{Columns, ColumnsState};
 
 /// Parameters of `schatten-perceptron`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

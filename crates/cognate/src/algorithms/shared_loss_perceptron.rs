@@ -27,9 +27,9 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::kernel::KernelConfig;
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, in_task_order};
-use crate::linalg::{Columns, ColumnsState};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
+use crate::weights::{Columns, ColumnsState};
 
 /// Parameters of `shared-loss-perceptron`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,7 +18,8 @@ use super::KernelConfig;
 use super::postings::Postings;
 use crate::example::{SparseView, TaskId};
 use crate::learner::Support;
-use crate::linalg::{IndexMap, Search, Width};
+use crate::linalg::Width;
+use crate::table::{IndexMap, Search};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Supports {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{TaskId, is_mistake, predicted_label};
-use crate::linalg::prefetch::prefetch;
+use crate::table::prefetch::prefetch;
 
 /// Counts of one task, or of all; in one cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,9 +11,10 @@ use super::{Settings, add_intercept};
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
 use crate::learner::Outcome;
-use crate::linalg::side_by_side::{Found, SideBySideState};
-use crate::linalg::{AHEAD, SideBySide};
 use crate::stream::Batch;
+use crate::table::AHEAD;
+use crate::weights::SideBySide;
+use crate::weights::side_by_side::{Found, SideBySideState};
 
 /// w, precision, s; nothing is shared, which the table keeps a number for.
 type Table = SideBySide<1, 3>;

@@ -10,8 +10,9 @@ use super::mixer::{Each, PARTS};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
-use crate::linalg::side_by_side::{Found, SideBySideState};
-use crate::linalg::{SideBySide, check_finite};
+use crate::linalg::check_finite;
+use crate::weights::SideBySide;
+use crate::weights::side_by_side::{Found, SideBySideState};
 
 /// Sums of an own or a shared weight's steps: two members keep each kind.
 type Pair = [f64; 2];

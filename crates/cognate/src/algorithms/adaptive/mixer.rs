@@ -16,7 +16,7 @@ use super::trust::Trust;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
-use crate::linalg::prefetch::prefetch;
+use crate::table::prefetch::prefetch;
 
 /// Parts of the members: own of the one that is on its own, own of the coupled one, the pooled one, shared of the coupled.
 pub(super) const PARTS: usize = 4;

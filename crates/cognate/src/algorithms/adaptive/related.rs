@@ -19,7 +19,8 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId};
 use crate::interaction::Blocks;
 use crate::learner::Outcome;
-use crate::linalg::{Symmetric, TaskRows, TaskRowsState, check_finite};
+use crate::linalg::{Symmetric, check_finite};
+use crate::weights::{TaskRows, TaskRowsState};
 
 #[derive(Debug, Clone)]
 pub(super) struct Related {

@@ -24,11 +24,13 @@ use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
 use crate::interaction::{Scales, Uniform};
 use crate::learner::Outcome;
-use crate::linalg::prefetch::prefetch;
-use crate::linalg::side_by_side::{Found, SideBySideState};
+use crate::linalg::check_finite;
 use crate::linalg::wide::{Simd, WithSimd, wide_work};
-use crate::linalg::{AHEAD, SideBySide, check_finite};
 use crate::stream::Batch;
+use crate::table::AHEAD;
+use crate::table::prefetch::prefetch;
+use crate::weights::SideBySide;
+use crate::weights::side_by_side::{Found, SideBySideState};
 
 /// Share of the coupled member's prior variance that all tasks have in common, where b is not given: as b = K.
 const COMMON: f64 = 0.5;

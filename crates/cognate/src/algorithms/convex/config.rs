@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithms::{Parameters, check_not_negative, check_positive};
-use crate::batch::{Cluster, Loss, Penalty, Terms};
 use crate::choice::{NoParameters, allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem};
 use crate::example::TaskId;
+use crate::fit::{Cluster, Loss, Penalty, Terms};
 use crate::interaction::{InteractionConfig, InteractionFileError};
 use crate::kernel::KernelConfig;
 use crate::linalg::Symmetric;

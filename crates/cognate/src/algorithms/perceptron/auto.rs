@@ -16,9 +16,10 @@ use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::hedge::{Hedge, HedgeState, mix};
 use crate::interaction::{Scales, Uniform};
 use crate::learner::{Outcome, in_task_order};
-use crate::linalg::side_by_side::{Found, SideBySideState};
-use crate::linalg::{AHEAD, SideBySide};
 use crate::stream::Batch;
+use crate::table::AHEAD;
+use crate::weights::SideBySide;
+use crate::weights::side_by_side::{Found, SideBySideState};
 
 /// Learners side by side.
 pub(super) const MEMBERS: usize = 5;

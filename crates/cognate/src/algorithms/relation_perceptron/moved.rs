@@ -17,7 +17,8 @@ use super::config::{Relation, RelationPerceptronConfig, Trace};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView};
-use crate::linalg::{Blend, Change, GramRows, GramRowsState, Symmetric, Triangle, dot};
+use crate::linalg::{Blend, Symmetric, Triangle, dot};
+use crate::weights::{Change, GramRows, GramRowsState};
 
 #[derive(Debug, Clone)]
 pub(super) struct Moved {

@@ -26,7 +26,8 @@ use crate::error::StateError;
 use crate::example::{Example, SparseView, is_mistake};
 use crate::hedge::{Hedge, HedgeState, mix};
 use crate::kernel::square;
-use crate::linalg::{Symmetric, TaskRows, TaskRowsState, check_finite, dot};
+use crate::linalg::{Symmetric, check_finite, dot};
+use crate::weights::{TaskRows, TaskRowsState};
 
 /// No sharing, the learned correlation, and two uniform ones.
 const READINGS: usize = 4;

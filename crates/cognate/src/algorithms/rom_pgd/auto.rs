@@ -31,9 +31,10 @@ use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId, hinge, is_mistake};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
-use crate::linalg::side_by_side::{Found, SideBySideState};
-use crate::linalg::{AHEAD, SideBySide};
 use crate::stream::Batch;
+use crate::table::AHEAD;
+use crate::weights::SideBySide;
+use crate::weights::side_by_side::{Found, SideBySideState};
 
 /// A row holds p and v of a task.
 type Weights = SideBySide<1, 2>;

@@ -7,10 +7,11 @@ use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
-use crate::linalg::norm::NormsState;
-use crate::linalg::side_by_side::{Found, SideBySideState};
-use crate::linalg::{AHEAD, Norm, SideBySide};
 use crate::stream::Batch;
+use crate::table::AHEAD;
+use crate::weights::norm::NormsState;
+use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::weights::{Norm, SideBySide};
 
 #[derive(Debug, Clone)]
 pub(super) struct Fixed {

@@ -1,0 +1,372 @@
+//! `adaptive`: what it reduces to, whether scales matter to it, whether it follows drift, what its probabilities are worth.
+
+
+use crate::support::harness;
+use cognate::metrics::Reliability;
+use cognate::rng::generator;
+use cognate::{Model, SparseView};
+use rand::RngExt;
+use crate::support::samples::{Sample, samples, text};
+use serde_json::{Value, json};
+
+const TASKS: usize = 5;
+const FEATURES: usize = 12;
+
+fn adaptive(parameters: &Value) -> Value {
+    json!({ "learner": { "adaptive": parameters } })
+}
+
+fn task_name(task: usize) -> String {
+    (task + 1).to_string()
+}
+
+/// Margins of a run, bit by bit.
+fn bits(parameters: &Value, samples: &[Sample]) -> Vec<u64> {
+    let mut model = harness::model(&adaptive(parameters));
+    let reports = harness::learn(&mut model, &text(samples, task_name));
+    reports.iter().map(|report| report.margin.to_bits()).collect()
+}
+
+fn mistakes(config: &Value, samples: &[Sample]) -> usize {
+    let mut model = harness::model(config);
+    let reports = harness::learn(&mut model, &text(samples, task_name));
+    reports.iter().filter(|report| report.mistake).count()
+}
+
+/// Every choice that makes it another machine inside, beside its interaction.
+fn variants() -> [Value; 4] {
+    [
+        json!({}),
+        json!({"loss": "hinge", "intercept": false}),
+        json!({"forget": 30, "rate": 0.5}),
+        json!({"average": true}),
+    ]
+}
+
+fn with(mut parameters: Value, interaction: &Value) -> Value {
+    parameters["interaction"] = interaction.clone();
+    parameters
+}
+
+#[test]
+fn independent_is_a_learner_a_task() {
+    let samples = samples(1, TASKS, FEATURES, 600);
+    for parameters in variants() {
+        let parameters = with(parameters, &json!("independent"));
+        let together = bits(&parameters, &samples);
+        for task in 0..TASKS {
+            let (at, own): (Vec<usize>, Vec<Sample>) =
+                samples.iter().cloned().enumerate().filter(|(_, sample)| sample.task == task).unzip();
+            let found: Vec<u64> = at.iter().map(|at| together[*at]).collect();
+            assert_eq!(found, bits(&parameters, &own), "task {task}, {parameters}");
+        }
+    }
+}
+
+#[test]
+fn one_task_is_the_single_task_learner() {
+    let samples = samples(2, 1, FEATURES, 400);
+    for parameters in variants() {
+        let [alone, pooled] =
+            ["independent", "pooled"].map(|name| bits(&with(parameters.clone(), &json!(name)), &samples));
+        assert_eq!(alone, pooled, "{parameters}");
+    }
+}
+
+#[test]
+fn pooled_does_not_look_at_tasks_and_no_coupling_is_independence_of_weights() {
+    let samples = samples(3, TASKS, FEATURES, 400);
+    let mut renamed = samples.clone();
+    renamed.iter_mut().for_each(|sample| sample.task = 0);
+    let pooled = json!({"interaction": "pooled"});
+    assert_eq!(bits(&pooled, &samples), bits(&pooled, &renamed));
+    // What a task has learnt alone it keeps whatever the others learn, when nothing is shared.
+    let uncoupled = json!({"interaction": {"coupled": {"b": 0}}});
+    let mut model = harness::model(&adaptive(&uncoupled));
+    harness::learn(&mut model, &text(&samples, task_name));
+    let first = model.tasks().find("1").unwrap();
+    let before = model.learner().as_inspect().weights(first);
+    let others: Vec<Sample> = samples.iter().filter(|sample| sample.task != 0).cloned().collect();
+    harness::learn(&mut model, &text(&others, task_name));
+    assert_eq!(model.learner().as_inspect().weights(first), before);
+}
+
+/// A graph without edges, and a matrix of one task, are tasks on their own.
+#[test]
+fn nothing_given_in_common_is_independence() {
+    let (several, one) = (samples(12, TASKS, FEATURES, 500), samples(13, 1, FEATURES, 300));
+    let close = |parameters: &Value, interaction: Value, samples: &[Sample]| {
+        let independent = bits(&with(parameters.clone(), &json!("independent")), samples);
+        let found = bits(&with(parameters.clone(), &interaction), samples);
+        for (found, expected) in found.into_iter().zip(independent) {
+            let (found, expected) = (f64::from_bits(found), f64::from_bits(expected));
+            assert!(
+                (found - expected).abs() <= 1e-9 * (1.0 + expected.abs()),
+                "{found} {expected} {parameters}"
+            );
+        }
+    };
+    for parameters in variants() {
+        close(&parameters, json!({"graph": {"edges": []}}), &several);
+        close(&parameters, json!({"matrix": {"rows": [[4.0]]}}), &one);
+    }
+}
+
+/// Two groups that want the opposite of each other, and the graph says who is in which.
+#[test]
+fn a_graph_is_made_use_of() {
+    let (tasks, mut samples) = (12, samples(9, 12, FEATURES, 1200));
+    samples.iter_mut().filter(|sample| sample.task % 2 == 0).for_each(|sample| sample.label = -sample.label);
+    let pairs = (0..tasks).flat_map(|to| (0..to).map(move |from| (to, from)));
+    let edges: Vec<_> = pairs.filter(|(to, from)| to % 2 == from % 2).collect();
+    let edges: Vec<_> = edges.iter().map(|(to, from)| json!([task_name(*to), task_name(*from)])).collect();
+    let found = mistakes(&adaptive(&json!({"interaction": {"graph": {"edges": edges}}})), &samples);
+    for name in ["independent", "pooled"] {
+        let other = mistakes(&adaptive(&json!({ "interaction": name })), &samples);
+        assert!((found as f64) < 0.9 * other as f64, "{found} mistakes, {other} by {name}");
+    }
+}
+
+/// From example to example, what is said about another one moves less.
+#[test]
+fn the_mean_of_the_weights_is_steadier() {
+    let samples = samples(21, 1, FEATURES, 600);
+    let indices: Vec<u32> = (0..FEATURES as u32).collect();
+    let probe = SparseView::try_new(&indices, &samples[0].x).unwrap();
+    for interaction in [json!("pooled"), json!({"coupled": {"b": 2}}), json!({"matrix": {"rows": [[1.0]]}})] {
+        let [now, mean] = [false, true].map(|average| {
+            let mut model =
+                harness::model(&adaptive(&json!({"interaction": interaction, "average": average})));
+            let said: Vec<f64> = samples
+                .iter()
+                .map(|sample| {
+                    harness::learn(&mut model, &text(std::slice::from_ref(sample), task_name));
+                    model.learner().as_predict().margin(model.tasks().find("1").unwrap(), probe)
+                })
+                .collect();
+            let moves: f64 = said[200..].windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum();
+            moves / said[599].abs()
+        });
+        assert!(
+            mean < 0.7 * now,
+            "{mean} moves of the mean, {now} of the weights as they are; {interaction}"
+        );
+    }
+}
+
+/// Other units: a thousand times larger or smaller. Of all features, nothing is learnt otherwise; of one, hardly anything.
+#[test]
+fn units_hardly_matter() {
+    let samples = samples(4, TASKS, FEATURES, 1500);
+    for interaction in [json!("independent"), json!({"coupled": {"b": 2}}), json!({"coupled": {"b": "auto"}})]
+    {
+        let config = adaptive(&json!({ "interaction": interaction }));
+        let plain = mistakes(&config, &samples);
+        for factor in [1e3, 1e-3] {
+            let mut scaled = samples.clone();
+            scaled.iter_mut().for_each(|sample| sample.x[3] *= factor);
+            let found = mistakes(&config, &scaled);
+            let hardly = found.abs_diff(plain) as f64 <= 0.04 * plain as f64;
+            assert!(hardly, "{found} mistakes, {plain} in the other units; {interaction}");
+            let mut scaled = samples.clone();
+            scaled.iter_mut().flat_map(|sample| &mut sample.x).for_each(|x| *x *= factor);
+            let found = mistakes(&config, &scaled);
+            assert!(found.abs_diff(plain) <= 1, "{found} mistakes, {plain} in other units; {interaction}");
+        }
+        // A Perceptron is another matter, so the stream is a test.
+        let mut scaled = samples.clone();
+        scaled.iter_mut().for_each(|sample| sample.x[3] *= 1e3);
+        let perceptron = json!({"learner": "perceptron"});
+        let [there, here] = [&scaled, &samples].map(|samples| mistakes(&perceptron, samples));
+        assert!(there > here + 20, "{there} mistakes of a Perceptron, {here} in the other units");
+    }
+}
+
+/// A feature that is a thousand times larger from the middle on is not believed a thousand times more.
+#[test]
+fn a_sudden_change_of_units_is_survived() {
+    let mut samples = samples(5, TASKS, FEATURES, 2000);
+    let config = adaptive(&json!({}));
+    let plain = mistakes(&config, &samples);
+    samples[1000..].iter_mut().for_each(|sample| sample.x[3] *= 1e3);
+    let found = mistakes(&config, &samples);
+    assert!(found <= plain + 100, "{found} mistakes, {plain} without the change");
+}
+
+/// Tasks that turn over: every so often each takes on another truth.
+fn drifting(seed: u64, count: usize, period: usize) -> Vec<Sample> {
+    let mut rng = generator(seed, 3);
+    (0..count)
+        .map(|at| {
+            let task = rng.random_range(0..TASKS);
+            let x: Vec<f64> = (0..FEATURES).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let era = (at / period) as f64;
+            let truth = |feature: f64| {
+                (feature * (3.0 + era)).sin() + 0.3 * (feature * (task as f64 + 2.0) + era).cos()
+            };
+            let score: f64 = x.iter().enumerate().map(|(at, x)| x * truth(at as f64)).sum();
+            Sample { task, x, label: if score >= 0.0 { 1.0 } else { -1.0 } }
+        })
+        .collect()
+}
+
+#[test]
+fn forgetting_follows_tasks_that_turn_over() {
+    let turning = drifting(1, 12_000, 1500);
+    let [kept, forgetful] =
+        [json!({}), json!({"forget": 300})].map(|parameters| mistakes(&adaptive(&parameters), &turning));
+    assert!(
+        (forgetful as f64) < 0.7 * kept as f64,
+        "{forgetful} mistakes with a half-life, {kept} without, of {}",
+        turning.len()
+    );
+    // Where nothing turns over, to forget costs little.
+    let still = drifting(1, 12_000, usize::MAX);
+    let [kept, forgetful] =
+        [json!({}), json!({"forget": 3000})].map(|parameters| mistakes(&adaptive(&parameters), &still));
+    assert!((forgetful as f64) < 1.5 * kept as f64 + 50.0, "{forgetful} and {kept}");
+}
+
+/// Noisy tasks, so that probabilities matter; labels are drawn by them.
+fn drawn(seed: u64, count: usize) -> Vec<Sample> {
+    let mut rng = generator(seed, 4);
+    (0..count)
+        .map(|_| {
+            let task = rng.random_range(0..TASKS);
+            let x: Vec<f64> = (0..FEATURES).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let truth =
+                |feature: f64| 1.5 * (feature * 3.0).sin() + 0.5 * (feature * (task as f64 + 2.0)).cos();
+            let log_odds: f64 = x.iter().enumerate().map(|(at, x)| x * truth(at as f64)).sum();
+            let positive = rng.random_bool(1.0 / (1.0 + (-log_odds).exp()));
+            Sample { task, x, label: if positive { 1.0 } else { -1.0 } }
+        })
+        .collect()
+}
+
+/// Of the examples predicted with probabilities around q, a share of q is positive.
+#[test]
+fn probabilities_are_calibrated() {
+    let samples = drawn(1, 20_000);
+    for parameters in [json!({}), json!({"interaction": {"coupled": {"b": 3}}}), json!({"loss": "hinge"})] {
+        let mut model = harness::model(&adaptive(&parameters));
+        let reports = harness::learn(&mut model, &text(&samples, task_name));
+        let inspect = model.learner().as_inspect();
+        let mut reliability = Reliability::default();
+        for report in &reports[2000..] {
+            let probability = inspect.probability(report.margin).unwrap();
+            assert!((0.0..=1.0).contains(&probability));
+            reliability.record(probability, report.label);
+        }
+        for bin in reliability.bins().iter().filter(|bin| bin.examples >= 500) {
+            let [said, came] = [bin.mean_said(), bin.share_came()].map(Option::unwrap);
+            assert!((said - came).abs() < 0.06, "{parameters}: {reliability:?}");
+        }
+        let gap = reliability.calibration_error();
+        assert!(gap < 0.03, "{parameters}: expected calibration error {gap}");
+    }
+    let hinge = harness::model(&adaptive(&json!({"loss": "hinge", "interaction": "independent"})));
+    assert_eq!(hinge.learner().as_inspect().probability(1.0), None, "hinge margins are no log-odds");
+}
+
+#[test]
+fn weights_say_what_is_predicted() {
+    let samples = samples(6, TASKS, FEATURES, 500);
+    let probe = &samples[17];
+    for parameters in variants().into_iter().chain([json!({"interaction": "pooled"})]) {
+        let mut model = harness::model(&adaptive(&parameters));
+        harness::learn(&mut model, &text(&samples, task_name));
+        let task = model.tasks().find(&task_name(probe.task)).unwrap();
+        let weights = model.learner().as_inspect().weights(task);
+        let value = |feature: u32| probe.x.get(feature as usize).copied().unwrap_or(1.0);
+        let linear: f64 = weights.iter().map(|(feature, weight)| weight * value(*feature)).sum();
+        let (indices, values): (Vec<u32>, Vec<f64>) =
+            probe.x.iter().enumerate().map(|(at, x)| (at as u32, *x)).unzip();
+        let x = cognate::SparseView::try_new(&indices, &values).unwrap();
+        let margin = model.learner().as_predict().margin(task, x);
+        assert!((linear - margin).abs() < 1e-9, "{parameters}: {linear} and {margin}");
+    }
+}
+
+/// Sharing pays here, and is found; there it does not, and is not forced.
+#[test]
+fn the_strength_of_sharing_is_found() {
+    let share = |samples: &[Sample]| {
+        let errors =
+            ["independent", "pooled"].map(|name| mistakes(&adaptive(&json!({"interaction": name})), samples));
+        (mistakes(&adaptive(&json!({})), samples), errors.into_iter().min().unwrap())
+    };
+    let alike = samples(7, 40, FEATURES, 1600);
+    let mut unlike = samples(8, TASKS, FEATURES, 3000);
+    for sample in &mut unlike {
+        if sample.task % 2 == 0 {
+            sample.label = -sample.label;
+        }
+    }
+    for samples in [alike, unlike] {
+        let (found, best) = share(&samples);
+        assert!(found as f64 <= 1.05 * best as f64, "{found} mistakes, {best} by the better of none and all");
+    }
+}
+
+/// Every fourth task is the opposite of the others: it finds its side, and teaches them as if it were not.
+#[test]
+fn opposed_tasks_teach_each_other() {
+    let mut opposed = samples(7, 40, FEATURES, 8000);
+    opposed.iter_mut().filter(|sample| sample.task % 4 == 1).for_each(|sample| sample.label = -sample.label);
+    let fixed = [json!("independent"), json!("pooled"), json!({"coupled": {"b": 40}})]
+        .map(|interaction| mistakes(&adaptive(&json!({"interaction": interaction})), &opposed));
+    let found = mistakes(&adaptive(&json!({})), &opposed);
+    let best = fixed.into_iter().min().unwrap();
+    assert!(found < best, "{found} mistakes, without sides {fixed:?}");
+}
+
+/// Few examples of related tasks are no reason to be opposed.
+#[test]
+fn related_tasks_stay_on_one_side() {
+    let (tasks, mut opposed) = (5, 0);
+    for seed in 0..40 {
+        let mut model = harness::model(&adaptive(&json!({})));
+        harness::learn(&mut model, &text(&samples(seed, tasks, FEATURES, 400), task_name));
+        let relation =
+            |to, from| model.learner().as_inspect().relation(cognate::TaskId(to), cognate::TaskId(from));
+        let pairs = (0..tasks as u32).flat_map(|to| (0..to).map(move |from| (to, from)));
+        opposed += pairs.filter(|(to, from)| relation(*to, *from) <= 0.0).count();
+    }
+    assert_eq!(opposed, 0, "of 400 pairs");
+}
+
+/// Tasks of two kinds, each on both sides, one label in ten flipped: what one kind learns is of no use to the other.
+#[test]
+fn tasks_of_two_kinds_sort_themselves_into_groups() {
+    let kind = |task: usize| (task / 3).is_multiple_of(2);
+    let truth = |task: usize, x: &[f64]| {
+        let weight =
+            |at: usize| if kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() };
+        let score: f64 = x.iter().enumerate().map(|(at, x)| x * weight(at)).sum();
+        if (task / 5).is_multiple_of(2) { score } else { -score }
+    };
+    let mut rng = generator(5, 0);
+    let sorted: Vec<Sample> = samples(7, 60, 100, 20_000)
+        .into_iter()
+        .map(|Sample { task, x, .. }| {
+            let label = if (truth(task, &x) > 0.0) == rng.random_bool(0.1) { -1.0 } else { 1.0 };
+            Sample { task, x, label }
+        })
+        .collect();
+    let found = [1, 2, 6].map(|groups| mistakes(&adaptive(&json!({ "groups": groups })), &sorted));
+    let [one, two, many] = found;
+    assert!(two < one && 10 * many < 9 * one, "{found:?} mistakes in 1, 2 and 6 groups");
+}
+
+/// Doubts leave examples out from some number of examples on: that point is passed, saved and come back to.
+#[test]
+fn a_long_run_that_is_broken_off_goes_on_to_the_bit() {
+    let long = samples(3, 40, 12, 40_000);
+    let mut unbroken = harness::model(&adaptive(&json!({})));
+    harness::learn(&mut unbroken, &text(&long, task_name));
+    let mut first = harness::model(&adaptive(&json!({})));
+    harness::learn(&mut first, &text(&long[..36_001], task_name));
+    let mut second = Model::from_bytes(&first.to_bytes()).unwrap();
+    harness::learn(&mut second, &text(&long[36_001..], task_name));
+    assert!(second.to_bytes() == unbroken.to_bytes());
+}

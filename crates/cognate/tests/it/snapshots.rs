@@ -1,0 +1,535 @@
+//! Model files: are they refused when they are not whole, and do last year's still load?
+//!
+//! `tests/fixtures/` holds models of every released format version. They must load for ever, so a released one is
+//! never written anew. `COGNATE_BLESS=1 cargo test -p cognate --test it snapshots` writes those that are not there:
+//! a new format version gets new names, beside the old files.
+
+
+use crate::support::harness;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cognate::rng::generator;
+use cognate::{Model, SnapshotError, SparseView};
+use crate::support::figure1::Figure1;
+use crate::support::matrices::{Matrix, coupled, graph, inverse};
+use rand::RngExt;
+use serde_json::{Value, json};
+
+const FEATURES: usize = 6;
+const TASKS: usize = 3;
+
+/// What a fixture was learnt with, and the R that it stands for.
+struct Fixture {
+    name: &'static str,
+    tasks: [&'static str; TASKS],
+    config: Value,
+    r: Matrix,
+    /// Margins of the tasks on [`probe`], computed in exact fractions by a script of its own.
+    margins: [f64; TASKS],
+}
+
+fn fixtures() -> [Fixture; 3] {
+    let rows = json!([[2.0, -0.5, 0.25], [-0.5, 1.5, 0.0], [0.25, 0.0, 1.0]]);
+    let edges = json!([["ann", "bob"], ["bob", "7", 0.5]]);
+    [
+        Fixture {
+            name: "v1-perceptron-coupled.cog",
+            tasks: ["ann", "bob", "7"],
+            config: json!({"learner": {"perceptron": {"interaction": {"coupled": {"b": 2.5}}}}}),
+            r: inverse(&coupled(TASKS, 2.5)),
+            margins: [0.427_083_333_333_333_3, 0.355_654_761_904_761_9, -0.938_988_095_238_095_2],
+        },
+        Fixture {
+            name: "v1-perceptron-graph.cog",
+            tasks: ["ann", "bob", "7"],
+            config: json!({"learner": {"perceptron": {"interaction": {"graph": {"edges": edges}}}}}),
+            r: inverse(&graph(TASKS, &[(0, 1, 1.0), (1, 2, 0.5)])),
+            margins: [1.414_772_727_272_727_3, 0.610_795_454_545_454_6, -2.463_068_181_818_181_7],
+        },
+        Fixture {
+            name: "v1-perceptron-matrix.cog",
+            tasks: ["1", "2", "3"],
+            config: json!({
+                "features": FEATURES,
+                "learner": {"perceptron": {"interaction": {"matrix": {"rows": rows}}}},
+            }),
+            r: inverse(&serde_json::from_value(rows).unwrap()),
+            margins: [0.304_411_764_705_882_3, 0.226_470_588_235_294_12, -3.107_352_941_176_470_7],
+        },
+    ]
+}
+
+/// Task, x and label of 60 examples: whole eighths from a linear congruential generator. Every task comes early,
+/// so that R is that of three tasks from the first update of the third on.
+fn examples() -> Vec<(usize, Vec<f64>, f64)> {
+    let mut state = 12_345_u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    (0..60)
+        .map(|at| {
+            let task = if at < 3 { at } else { draw(3) as usize };
+            let x: Vec<f64> = (0..FEATURES).map(|_| (draw(17) as f64 - 8.0) / 8.0).collect();
+            (task, x, if draw(2) == 0 { 1.0 } else { -1.0 })
+        })
+        .collect()
+}
+
+fn probe() -> Vec<f64> {
+    vec![1.0, -0.5, 0.25, 2.0, 0.0, -1.0]
+}
+
+fn text(tasks: &[&str]) -> String {
+    let line = |(task, x, label): (usize, Vec<f64>, f64)| {
+        let features = x.iter().enumerate().filter(|(_, x)| **x != 0.0);
+        let features: Vec<String> = features.map(|(at, x)| format!("{}:{x}", at + 1)).collect();
+        format!("{label} task:{} {}", tasks[task], features.join(" "))
+    };
+    let lines: Vec<String> = examples().into_iter().map(line).collect();
+    lines.join("\n")
+}
+
+/// The model that a fixture is.
+fn learnt(fixture: &Fixture) -> Model {
+    let mut model = harness::model(&fixture.config);
+    harness::learn(&mut model, &text(&fixture.tasks));
+    model
+}
+
+fn small_model() -> Model {
+    learnt(&fixtures()[0])
+}
+
+fn path(fixture: &Fixture) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture.name)
+}
+
+#[test]
+fn released_models_load_and_predict_as_ever() {
+    for fixture in fixtures() {
+        let model = Model::load(&path(&fixture)).unwrap_or_else(|error| panic!("{}: {error}", fixture.name));
+        let (mut naive, mut mistakes) = (Figure1::new(fixture.r.clone(), FEATURES), 0);
+        // The coupled model met its tasks on the way: K was 1, then 2, and 3 from the third example on.
+        let growing = fixture.name.contains("coupled");
+        for (at, (task, x, label)) in examples().into_iter().enumerate() {
+            if growing && at < TASKS {
+                naive.grow(inverse(&coupled(at + 1, 2.5)));
+            }
+            let margin = naive.margin(task, &x);
+            mistakes += u64::from(naive.update(task, &x, label, margin));
+        }
+        let indices: Vec<u32> = (0..FEATURES as u32).collect();
+        let probe = probe();
+        let view = SparseView::try_new(&indices, &probe).unwrap();
+        for (task, name) in fixture.tasks.iter().enumerate() {
+            let margin = model.learner().as_predict().margin(model.tasks().find(name).unwrap(), view);
+            for expected in [naive.margin(task, &probe), fixture.margins[task]] {
+                let close = (margin - expected).abs() <= 1e-12 * (1.0 + expected.abs());
+                assert!(close, "{}, task {name}: {margin} is not {expected}", fixture.name);
+            }
+        }
+        assert_eq!((model.rounds(), model.metrics().total().mistakes), (60, mistakes), "{}", fixture.name);
+        assert_eq!(model.learner().as_inspect().tasks(), TASKS);
+    }
+}
+
+/// When this fails, the format has changed: a new version number and new fixtures are due, and the old ones stay.
+#[test]
+fn todays_writer_writes_the_released_bytes() {
+    for fixture in fixtures() {
+        let (model, path) = (learnt(&fixture), path(&fixture));
+        if std::env::var_os("COGNATE_BLESS").is_some() && !path.exists() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, model.to_bytes()).unwrap();
+        }
+        assert!(fs::read(&path).unwrap() == model.to_bytes(), "{} is written otherwise now", fixture.name);
+        let loaded = Model::load(&path).unwrap();
+        assert!(loaded.to_bytes() == model.to_bytes(), "{} comes back otherwise", fixture.name);
+    }
+}
+
+/// Configs whose models are kept beside those of `perceptron`, by file.
+const OTHERS: [(&str, &str); 24] = [
+    ("v1-adaptive-doubts.cog", r#"{"adaptive": {"forget": 50}}"#),
+    ("v1-adaptive-groups.cog", r#"{"adaptive": {"groups": 2}}"#),
+    ("v1-adaptive-hinge.cog", r#"{"adaptive": {"interaction": "independent", "loss": "hinge"}}"#),
+    (
+        "v1-adaptive-edges.cog",
+        r#"{"adaptive": {"interaction": {"graph": {"edges": [["ann", "bob"]]}}, "intercept": false}}"#,
+    ),
+    ("v1-perceptron-auto.cog", r#"{"perceptron": {"interaction": {"coupled": {"b": "auto"}}}}"#),
+    ("v1-p-norm.cog", r#"{"p-norm-perceptron": {"p": 3.5}}"#),
+    ("v1-kernel-gaussian.cog", r#"{"kernel-perceptron": {"interaction": "pairwise", "kernel": "gaussian"}}"#),
+    ("v1-second-order.cog", r#"{"second-order-perceptron": {"a": 0.5}}"#),
+    ("v1-relation-auto.cog", r#""relation-perceptron""#),
+    ("v1-relation-covariance.cog", r#"{"relation-perceptron": {"relation": "covariance", "priming": 10}}"#),
+    ("v1-relation-von-neumann.cog", r#"{"relation-perceptron": {"relation": "von-neumann", "priming": 10}}"#),
+    ("v1-relation-scale-free-factors.cog", r#"{"relation-perceptron": {"relation": "scale-free"}}"#),
+    ("v1-schatten.cog", r#"{"schatten-perceptron": {"p": 3}}"#),
+    ("v1-schatten-polynomial.cog", r#"{"schatten-perceptron": {"kernel": "polynomial"}}"#),
+    ("v1-budget-random.cog", r#"{"budget-random": {"budget": 10, "kernel": "gaussian", "seed": 5}}"#),
+    ("v1-budget-forgetron.cog", r#"{"budget-forgetron": {"budget": 10}}"#),
+    (
+        "v1-budget-projectron.cog",
+        r#"{"budget-projectron": {"budget": 10, "graph": {"edges": [["ann", "bob"]]}, "kernel": "gaussian"}}"#,
+    ),
+    (
+        "v1-budget-shared-projectron.cog",
+        r#"{"budget-shared-projectron": {"budget": 10, "kernel": "gaussian"}}"#,
+    ),
+    ("v1-shared-loss.cog", r#"{"shared-loss-perceptron": {"p": 2, "c": 0.5, "norm": "l2"}}"#),
+    ("v1-passive-aggressive.cog", r#"{"passive-aggressive": {"variant": "pa2", "c": 0.5}}"#),
+    ("v1-collaborative.cog", r#"{"collaborative": {"own": 1, "global": 0.5, "c": 0.5, "c-global": 0.2}}"#),
+    ("v1-rom-pgd.cog", r#"{"rom-pgd": {"eta": 0.1, "alpha": 0.1, "beta": 0.5, "gamma": 0.3}}"#),
+    ("v1-rom-pgd-auto.cog", r#"{"rom-pgd": {"eta": "auto", "gamma": 0}}"#),
+    ("v1-rom-rda.cog", r#"{"rom-rda": {"kappa": 2, "alpha": 0.05, "beta": 0.1, "gamma": 0.01}}"#),
+];
+
+/// Of these learners a processor may round matrix products otherwise, so that predictions are compared, not bytes.
+#[test]
+fn models_of_the_other_learners_load_and_predict_as_ever() {
+    let names = fixtures()[0].tasks;
+    for (file, learner) in OTHERS {
+        let learner: serde_json::Value = serde_json::from_str(learner).unwrap();
+        let mut today = harness::model(&json!({"learner": learner}));
+        harness::learn(&mut today, &text(&names));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(file);
+        if std::env::var_os("COGNATE_BLESS").is_some() && !path.exists() {
+            fs::write(&path, today.to_bytes()).unwrap();
+        }
+        let released = Model::load(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(fs::read(&path).unwrap() == released.to_bytes(), "{file} comes back otherwise");
+        let indices: Vec<u32> = (0..FEATURES as u32).collect();
+        let probe = probe();
+        let view = SparseView::try_new(&indices, &probe).unwrap();
+        for name in names {
+            let margin =
+                |model: &Model| model.learner().as_predict().margin(model.tasks().find(name).unwrap(), view);
+            let (then, now) = (margin(&released), margin(&today));
+            assert!(then != 0.0 && (then - now).abs() <= 1e-9 * (1.0 + now.abs()), "{file}: {then}, {now}");
+        }
+        for cut in 0..today.to_bytes().len() {
+            assert!(Model::from_bytes(&today.to_bytes()[..cut]).is_err(), "{file} cut after {cut} bytes");
+        }
+    }
+}
+
+/// Models of learners that have learnt otherwise since, and their margins as the program printed them that wrote them.
+const BEFORE: [(&str, [(&str, f64); 3]); 7] = [
+    // Keeps the correlations of its tasks whole, not in factors.
+    (
+        "v1-relation-scale-free.cog",
+        [
+            ("ann", 1.340_543_456_796_332_6),
+            ("bob", 0.091_449_013_410_301_11),
+            ("7", -3.117_610_488_007_189_3),
+        ],
+    ),
+    // Knows nothing of what sets tasks apart.
+    (
+        "v1-adaptive.cog",
+        [("ann", 0.206_354_476_289_362_1), ("bob", 0.139_262_815_942_048), ("7", -0.321_817_278_908_744)],
+    ),
+    // Its sides are 1 or -1, and it does not know the usual size of features.
+    (
+        "v1-adaptive-trust.cog",
+        [
+            ("ann", 0.170_797_925_050_580_25),
+            ("bob", 0.104_634_530_561_128_62),
+            ("7", -0.244_492_147_902_922_12),
+        ],
+    ),
+    (
+        "v1-adaptive-independent.cog",
+        [
+            ("ann", 2.178_686_580_764_914_7),
+            ("bob", -1.682_702_974_004_688_6),
+            ("7", -0.886_342_568_862_298_8),
+        ],
+    ),
+    // Learnt from every example, in one group.
+    (
+        "v1-adaptive-side.cog",
+        [
+            ("ann", 0.013_171_030_434_203_188),
+            ("bob", 0.255_251_150_100_384_57),
+            ("7", -0.135_676_354_859_812_72),
+        ],
+    ),
+    (
+        "v1-adaptive-alone.cog",
+        [
+            ("ann", 2.172_767_368_874_020_6),
+            ("bob", -1.128_793_648_549_143_2),
+            ("7", -1.692_798_788_179_358_7),
+        ],
+    ),
+    (
+        "v1-adaptive-graph.cog",
+        [
+            ("ann", 1.527_648_587_822_319_2),
+            ("bob", -0.670_323_423_955_129_1),
+            ("7", -2.163_881_764_286_096_6),
+        ],
+    ),
+];
+
+#[test]
+fn models_of_before_predict_as_ever() {
+    let indices: Vec<u32> = (0..FEATURES as u32).collect();
+    let probe = probe();
+    let view = SparseView::try_new(&indices, &probe).unwrap();
+    for (file, margins) in BEFORE {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(file);
+        let model = Model::load(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+        for (name, then) in margins {
+            let now = model.learner().as_predict().margin(model.tasks().find(name).unwrap(), view);
+            assert!((then - now).abs() <= 1e-9, "{file}, {name}: {then}, {now}");
+        }
+    }
+}
+
+/// The draws of a seed must stay what they are, or resumed runs would ask for other labels.
+#[test]
+fn a_model_that_asks_for_some_labels_is_written_and_asks_as_ever() {
+    let mut today = harness::model(&json!({
+        "stream": {"seed": 7},
+        "learner": {"perceptron": {"interaction": {"coupled": {"b": 2.5}}}},
+        "query": {"margin": {"b": 0.5}},
+    }));
+    let labelled = text(&fixtures()[0].tasks);
+    // Every fourth line once more, without its label.
+    let lines: Vec<String> = (0..)
+        .zip(labelled.lines())
+        .map(|(at, line)| match (at % 4, line.split_once(' ')) {
+            (3, Some((_, rest))) => format!("{line}\n? {rest}"),
+            _ => line.to_owned(),
+        })
+        .collect();
+    harness::learn(&mut today, &lines.join("\n"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1-perceptron-query.cog");
+    if std::env::var_os("COGNATE_BLESS").is_some() && !path.exists() {
+        fs::write(&path, today.to_bytes()).unwrap();
+    }
+    let released = Model::load(&path).unwrap();
+    assert!(released.to_bytes() == today.to_bytes());
+    let metrics = released.metrics();
+    assert_eq!((released.rounds(), metrics.total().examples, metrics.unlabelled()), (75, 60, 15));
+    assert_eq!((metrics.total().queries, metrics.asked()), (39, 9));
+    assert_eq!(json!(released.config())["query"], json!({"margin": {"b": 0.5}}));
+    assert_eq!(released.config().seed, Some(7));
+}
+
+#[test]
+fn the_same_stream_gives_the_same_bytes() {
+    for fixture in fixtures() {
+        assert!(learnt(&fixture).to_bytes() == learnt(&fixture).to_bytes());
+    }
+}
+
+fn refusal(bytes: &[u8]) -> SnapshotError {
+    match Model::from_bytes(bytes) {
+        Err(error) => error,
+        Ok(_) => panic!("{} bytes that are no model were loaded", bytes.len()),
+    }
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    for fixture in fixtures() {
+        let bytes = learnt(&fixture).to_bytes();
+        for length in 0..bytes.len() {
+            let error = refusal(&bytes[..length]);
+            let clear = if length == 0 {
+                matches!(error, SnapshotError::Foreign)
+            } else {
+                matches!(error, SnapshotError::Truncated { .. })
+            };
+            assert!(clear, "cut to {length} of {} bytes: {error}", bytes.len());
+        }
+        // The other end, and holes of one byte.
+        for at in 0..bytes.len() {
+            refusal(&bytes[at + 1..]);
+            refusal(&[&bytes[..at], &bytes[at + 1..]].concat());
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_random_alterations_are_refused() {
+    let mut rng = generator(1, 3);
+    for fixture in fixtures() {
+        let whole = learnt(&fixture).to_bytes();
+        let length = whole.len();
+        for _ in 0..10_000 {
+            let mut bytes = whole.clone();
+            match rng.random_range(0..5) {
+                // One bit; one byte; several bytes.
+                0 => bytes[rng.random_range(0..length)] ^= 1 << rng.random_range(0..8),
+                1 => bytes[rng.random_range(0..length)] ^= rng.random_range(1..=255_u8),
+                2 => {
+                    for _ in 0..rng.random_range(2..20) {
+                        bytes[rng.random_range(0..length)] = rng.random();
+                    }
+                }
+                // Two blocks change places; a block is repeated.
+                3 => {
+                    let size = rng.random_range(1..length / 2);
+                    let (left, right) = bytes.split_at_mut(length / 2);
+                    let (from, to) =
+                        (rng.random_range(0..=left.len() - size), rng.random_range(0..=right.len() - size));
+                    left[from..from + size].swap_with_slice(&mut right[to..to + size]);
+                }
+                _ => {
+                    let size = rng.random_range(1..length / 2);
+                    let from = rng.random_range(0..length - size);
+                    bytes.copy_within(from..from + size, rng.random_range(0..length - size));
+                }
+            }
+            if bytes != whole {
+                refusal(&bytes);
+            }
+        }
+    }
+}
+
+/// Length, contents and checksum of the three sections, the first beginning at byte 12.
+fn sections(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut at = 12;
+    let mut next = || {
+        let length = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+        let section = bytes[at + 8..at + 8 + length].to_vec();
+        at += 8 + length + 4;
+        section
+    };
+    (0..3).map(|_| next()).collect()
+}
+
+/// A model file of these sections, with right checksums.
+fn assembled(version: u32, sections: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = b"COGNATE\0".to_vec();
+    bytes.extend(version.to_le_bytes());
+    let mut covered = 0;
+    for section in sections {
+        bytes.extend((section.len() as u64).to_le_bytes());
+        bytes.extend(section);
+        let checksum = crc32fast::hash(&bytes[covered..]);
+        bytes.extend(checksum.to_le_bytes());
+        covered = bytes.len();
+    }
+    bytes
+}
+
+#[test]
+fn the_file_is_laid_out_as_documented() {
+    let bytes = small_model().to_bytes();
+    assert!(assembled(1, &sections(&bytes)) == bytes);
+    let header: Value = serde_json::from_slice(&sections(&bytes)[0]).unwrap();
+    assert_eq!(header["learner"], "perceptron");
+    assert_eq!(header["tasks"], json!(["ann", "bob", "7"]));
+    assert_eq!(header["rounds"], 60);
+}
+
+#[test]
+fn a_later_version_is_refused_naming_both() {
+    let bytes = small_model().to_bytes();
+    let mut parts = sections(&bytes);
+    let later = refusal(&assembled(2, &parts)).to_string();
+    assert_eq!(later, "the model has format version 2; this program reads versions 1 to 1");
+    assert!(matches!(refusal(&assembled(0, &parts)), SnapshotError::Version { found: 0, known: 1 }));
+    let mut header: Value = serde_json::from_slice(&parts[0]).unwrap();
+    header["min_reader"] = json!(7);
+    parts[0] = serde_json::to_vec(&header).unwrap();
+    let later = refusal(&assembled(1, &parts)).to_string();
+    assert_eq!(later, "the model has format version 7; this program reads versions 1 to 1");
+}
+
+/// Fields that a later writer of the same version added are passed over.
+#[test]
+fn unknown_header_fields_are_ignored() {
+    let mut parts = sections(&small_model().to_bytes());
+    let mut header: Value = serde_json::from_slice(&parts[0]).unwrap();
+    header["colour"] = json!("blue");
+    parts[0] = serde_json::to_vec(&header).unwrap();
+    assert!(Model::from_bytes(&assembled(1, &parts)).unwrap().to_bytes() == small_model().to_bytes());
+}
+
+#[test]
+fn whole_sections_in_the_wrong_place_are_refused() {
+    let [one, two, three] = fixtures().map(|fixture| sections(&learnt(&fixture).to_bytes()));
+    for mixed in [
+        [&one[0], &one[2], &one[1]],
+        [&one[1], &one[0], &one[2]],
+        [&one[0], &two[1], &one[2]],
+        [&two[0], &one[1], &one[2]],
+        [&three[0], &one[1], &one[2]],
+    ] {
+        let error = refusal(&assembled(1, &mixed.map(Clone::clone)));
+        assert!(matches!(error, SnapshotError::Inconsistent(_)), "{error}");
+    }
+}
+
+#[test]
+fn headers_that_contradict_the_rest_are_refused() {
+    let parts = sections(&small_model().to_bytes());
+    for (key, value) in [
+        ("learner", json!("nobody")),
+        ("tasks", json!(["ann", "bob"])),
+        ("tasks", json!(["ann", "bob", "bob"])),
+        ("tasks", json!(["ann", "bob", ""])),
+        ("tasks", json!(["ann", "bob", "7", "more"])),
+        ("declared_tasks", json!(2)),
+        ("declared_tasks", json!(u64::MAX)),
+        ("rounds", json!(-1)),
+        ("config", json!({})),
+    ] {
+        let mut header: Value = serde_json::from_slice(&parts[0]).unwrap();
+        header[key] = value.clone();
+        let header = serde_json::to_vec(&header).unwrap();
+        let error = refusal(&assembled(1, &[header, parts[1].clone(), parts[2].clone()]));
+        assert!(matches!(error, SnapshotError::Inconsistent(_)), "{key} = {value}: {error}");
+    }
+}
+
+/// A query that the learner cannot have, or lines asked for that were never there.
+#[test]
+fn queries_and_counts_that_cannot_be_are_refused() {
+    let whole = sections(&small_model().to_bytes());
+    let with = |part: usize, section: Vec<u8>| {
+        let mut parts = whole.clone();
+        parts[part] = section;
+        refusal(&assembled(1, &parts)).to_string()
+    };
+    let mut header: Value = serde_json::from_slice(&whole[0]).unwrap();
+    header["config"]["query"] = json!({"margin": {"b": -1.0}});
+    assert_eq!(
+        with(0, serde_json::to_vec(&header).unwrap()),
+        "the model contradicts itself: query.margin.b: must be positive and finite, got -1"
+    );
+    let mut counts = whole[2].clone();
+    // A map of one entry becomes one of two.
+    counts[0] += 1;
+    counts.extend(b"\xa5asked\x01");
+    assert_eq!(with(2, counts), "the model contradicts itself: the counts are impossible");
+}
+
+#[test]
+fn foreign_files_are_refused() {
+    for foreign in [
+        &b"PNG\r\n"[..],
+        b"+1 qid:1 1:1\n",
+        &[0; 100],
+        b"cognate\0aaaaaaaaaaaaaaaaaaaaaaaa",
+        &[0x1f, 0x8b, 8, 0],
+    ] {
+        assert_eq!(
+            refusal(foreign).to_string(),
+            "not a cognate model: it does not begin with the magic bytes `COGNATE`"
+        );
+    }
+    let mut bytes = small_model().to_bytes();
+    bytes.extend(b"\n");
+    assert_eq!(refusal(&bytes).to_string(), "the model has 1 bytes after its end");
+}

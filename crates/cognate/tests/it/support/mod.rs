@@ -1,0 +1,9 @@
+//! What several families of tests stand on.
+
+pub(crate) mod figure1;
+pub(crate) mod harness;
+pub(crate) mod matrices;
+pub(crate) mod p_norm;
+pub(crate) mod plain;
+pub(crate) mod readers;
+pub(crate) mod samples;
