@@ -10,7 +10,7 @@ use crate::algorithms::LearnerConfig;
 use crate::error::{ConfigError, ConfigProblem};
 use crate::interaction::InteractionFileError;
 use crate::query::QueryConfig;
-use crate::stream::StreamConfig;
+use crate::stream::{NamingConfig, StreamConfig};
 use crate::tasks::Tasks;
 
 /// Everything a run can be told.
@@ -108,8 +108,8 @@ impl RunConfig {
         problems.extend(self.stream.validate().into_iter().map(within("stream")));
         problems.extend(self.learner.validate().into_iter().map(within("learner")));
         problems.extend(self.query.validate(self.learner.about()).into_iter().map(within("query")));
-        if self.features.is_some() && self.stream.bits.is_some() {
-            let message = "`stream.bits` says how many there are; give one of the two";
+        if self.features.is_some() && matches!(self.stream.naming, NamingConfig::Hashed(_)) {
+            let message = "`stream.naming.hashed.bits` says how many there are; give one of the two";
             problems.push(ConfigProblem::new("features", message));
         }
         if self.features == Some(0) {

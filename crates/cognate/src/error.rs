@@ -62,6 +62,17 @@ impl fmt::Display for ConfigError {
     }
 }
 
+/// A name that no task has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no task is called {name:?}; nearest: {}", nearest.join(", "))]
+#[non_exhaustive]
+pub struct UnknownTask {
+    /// The name.
+    pub name: String,
+    /// Names of tasks, nearest first.
+    pub nearest: Vec<String>,
+}
+
 /// Saved state that contradicts itself or its config.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -12,6 +12,7 @@ use crate::example::BIAS_FEATURE;
 
 /// What numbers names get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Naming {
     /// Features have numbers and no names.
     #[default]
@@ -160,29 +161,40 @@ impl FeatureNames {
         }
         let feature = match slot {
             Some(slot) => slot,
-            None => {
-                let declared = self.limit.unwrap_or(u32::MAX).min(BIAS_FEATURE);
-                if self.len() >= declared as usize {
-                    return Err(FeatureLimit { declared });
-                }
-                self.len() as u32
-            }
+            None => self.next_number(0)?,
         };
         self.insert(key, name, feature);
         Ok(feature)
     }
 
-    /// Takes over a name that another dictionary, which began as this one, has met.
-    ///
-    /// # Panics
-    /// When the other one did not begin as this one.
-    pub(crate) fn adopt(&mut self, name: &str, feature: u32) {
-        let known = self.known(name);
-        assert!(
-            known.is_none() && (self.naming != Naming::Kept || feature as usize == self.len()),
-            "the stream numbers its features from those that the model knows; {name:?} is another's number"
-        );
-        self.insert(self.hasher.hash_one(name), name, feature);
+    /// The number that the next name would get, were `more` others met before it.
+    pub(crate) fn next_number(&self, more: usize) -> Result<u32, FeatureLimit> {
+        let declared = self.limit.unwrap_or(u32::MAX).min(BIAS_FEATURE);
+        let next = self.len() + more;
+        if next >= declared as usize { Err(FeatureLimit { declared }) } else { Ok(next as u32) }
+    }
+
+    /// The feature of a name, where it has one without being met; `hash` is its hash.
+    pub(crate) fn look(&self, name: &str, hash: impl FnOnce() -> u32) -> Option<u32> {
+        match self.naming {
+            Naming::Numbered | Naming::Kept => self.known(name),
+            Naming::Hashed { bits, .. } => Some(hash() & ((1 << bits) - 1)),
+        }
+    }
+
+    /// Takes over a name that another dictionary, which began as this one, has met; false where it did not begin so.
+    #[must_use]
+    pub(crate) fn adopt(&mut self, name: &str, feature: u32) -> bool {
+        let fits = self.known(name).is_none()
+            && match self.naming {
+                Naming::Numbered => false,
+                Naming::Kept => feature as usize == self.len(),
+                Naming::Hashed { bits, names } => names && feature < 1 << bits,
+            };
+        if fits {
+            self.insert(self.hasher.hash_one(name), name, feature);
+        }
+        fits
     }
 
     /// The feature of a name that is remembered.

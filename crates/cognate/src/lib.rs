@@ -61,16 +61,16 @@ mod weights;
 pub use algorithms::{Learner, LearnerConfig, REGISTRY};
 pub use choice::Tunable;
 pub use config::RunConfig;
-pub use error::{ConfigError, SnapshotError};
+pub use error::{ConfigError, SnapshotError, UnknownTask};
 pub use example::{Example, SparseView, TaskId};
 pub use feature_names::FeatureNames;
 pub use learner::{Inspect, LearnOne, Part, Parts, Predict, Support};
 pub use metrics::Metrics;
-pub use model::Model;
+pub use model::{Model, ModelConfig, Prediction, Rows};
 pub use nearest::{nearest_first, nearest_names};
 pub use query::QueryConfig;
-pub use run::RunError;
-pub use stream::{Stream, StreamError};
+pub use run::{Observer, RoundReport, RunError, RunOptions};
+pub use stream::{Features, Input, ReadOptions, Stream, StreamError};
 pub use tasks::Tasks;
 
 /// The README's example is a test.

@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::query::{Asker, Draws};
 use crate::stream::pipeline::for_each_batch;
 use crate::stream::rounds::{Grouper, Round};
-use crate::stream::{Batch, Order, Stream, StreamError};
+use crate::stream::{Batch, Order, Stream, StreamConfig, StreamError};
 use crate::tasks::Tasks;
 
 /// What happened to one example.
@@ -77,6 +77,13 @@ impl Observer for () {
     }
 }
 
+impl RunOptions {
+    /// What a config says about a run: its passes, and who is served.
+    pub fn of(config: &StreamConfig) -> Self {
+        Self { passes: config.passes, serve: config.order.into(), ..Self::default() }
+    }
+}
+
 /// How a run goes over its stream.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -84,8 +91,6 @@ pub struct RunOptions {
     pub passes: u32,
     /// One thread, or one that reads and one that learns; the result is the same.
     pub threads: NonZeroUsize,
-    /// Names of the inputs, for messages.
-    pub inputs: Vec<String>,
     /// Who is served.
     pub serve: Serve,
     /// What decides which labels are asked for, where the model's query leaves it to chance.
@@ -117,13 +122,7 @@ impl From<Order> for Serve {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self {
-            passes: 1,
-            threads: NonZeroUsize::MIN,
-            inputs: Vec::new(),
-            serve: Serve::All,
-            draws: Draws::Seeded,
-        }
+        Self { passes: 1, threads: NonZeroUsize::MIN, serve: Serve::All, draws: Draws::Seeded }
     }
 }
 
@@ -153,6 +152,9 @@ pub enum RunError {
         /// The learner's id.
         learner: &'static str,
     },
+    /// One example was given to a model that learns rounds of several.
+    #[error("the example is part of a round that is not whole; learn all examples of a round at once")]
+    NoRound,
     /// The learner keeps something for every pair of tasks.
     #[error(
         "`{learner}` keeps a number for every pair of tasks; {tasks} tasks are too many, {limit} the most"
@@ -167,18 +169,8 @@ pub enum RunError {
     },
 }
 
-/// Learns a stream to its end, or until the observer breaks.
-///
-/// Labels that the model's query does not ask for are not learnt; their examples are predicted and counted. Examples
-/// without a label are predicted and counted apart, and whether the query asks for their labels is reported.
-///
-/// # Errors
-/// Those of the stream; the model has learnt, and counted, everything before. When a margin stops being finite the
-/// model is of no use any more.
-///
-/// # Panics
-/// When the stream was not made for the tasks that the model knows; see [`crate::stream::Memory::numbered_as`].
-pub fn learn(
+/// Learns a stream to its end, or until the observer breaks: [`Model::learn`].
+pub(crate) fn learn(
     model: &mut Model,
     stream: &mut dyn Stream,
     options: &RunOptions,
@@ -187,19 +179,32 @@ pub fn learn(
     if model.learner.as_online().is_none() {
         return Err(RunError::Batch { learner: model.learner.about().id });
     }
+    model.agree_on_naming(stream.naming())?;
     let learnt = learn_stream(model, stream, options, observer);
     // Tasks of a round that did not come to its end were named, but not met.
     model.tasks.keep_first(model.learner.as_inspect().tasks());
     learnt
 }
 
-/// Margins of examples, none of them learnt. A task that the model has not met is the next one that it would meet.
-pub fn margins(model: &Model, examples: &Batch) -> Vec<f64> {
-    let (known, next) = (model.tasks.len(), TaskId(model.learner.as_inspect().tasks() as u32));
-    let task_of = |task: TaskId| if task.index() < known { task } else { next };
-    let mut margins = Vec::with_capacity(examples.len());
-    model.learner.as_predict().margins(examples, &task_of, &mut margins);
-    margins
+/// Learns examples whose tasks and names the model has met: [`crate::model::Rows::learn`].
+pub(crate) fn learn_met(
+    model: &mut Model,
+    batch: &Batch,
+    observer: &mut dyn Observer,
+) -> Result<(), RunError> {
+    let online = model.learner.as_online().is_some();
+    let learnt = if online {
+        let options = RunOptions::default();
+        let mut run = Run::new(model, vec!["rows".to_owned()], &options, observer);
+        run.learn(model, batch).and_then(|()| run.finish(model)).map(|()| {
+            // There is nothing left to stop.
+            let _ = run.aside.observer.batch_done(Progress::default(), &model.tasks, &model.metrics);
+        })
+    } else {
+        Err(RunError::Batch { learner: model.learner.about().id })
+    };
+    model.tasks.keep_first(model.learner.as_inspect().tasks());
+    learnt
 }
 
 fn learn_stream(
@@ -209,32 +214,15 @@ fn learn_stream(
     observer: &mut dyn Observer,
 ) -> Result<Progress, RunError> {
     let mut progress = Progress::default();
-    let mut rounds = rounds_of(model, options);
+    let mut run = Run::new(model, stream.input_names(), options, observer);
     let (mut failed, mut stopped) = (None, false);
-    let asker = Asker::new(model.config.query, model.config.seed.unwrap_or_default(), &options.draws);
-    let mut aside = Aside { outcomes: Vec::new(), asker, observer };
     for_each_batch(stream, options.passes, options.threads, |batch| {
         progress = Progress { position: batch.position(), skipped: progress.skipped + batch.skipped() };
-        for name in batch.new_tasks() {
-            let next = TaskId(model.tasks.len() as u32);
-            assert!(
-                model.tasks.meet(name) == Ok(next),
-                "the stream numbers its tasks from those that the model knows; task {name:?} is another's number"
-            );
-        }
-        for (name, feature) in batch.new_names.iter() {
-            model.names.adopt(name, feature);
-        }
-        let about = model.learner.about();
-        if let Some(limit) = about.most_tasks.filter(|limit| model.tasks.len() > *limit) {
-            failed = Some(RunError::TooManyTasks { learner: about.id, tasks: model.tasks.len(), limit });
-            return ControlFlow::Break(());
-        }
-        if let Err(error) = learn_batch(model, batch, &mut rounds, &mut aside) {
+        if let Err(error) = introduce(model, batch).and_then(|()| run.learn(model, batch)) {
             failed = Some(error);
             return ControlFlow::Break(());
         }
-        let flow = aside.observer.batch_done(progress, &model.tasks, &model.metrics);
+        let flow = run.aside.observer.batch_done(progress, &model.tasks, &model.metrics);
         stopped = flow.is_break();
         flow
     })?;
@@ -242,15 +230,27 @@ fn learn_stream(
         return Err(error);
     }
     // Whoever stops a run may do so in the midst of a round, which is then left out.
-    if let Some((grouper, learn_round)) = rounds.as_mut().filter(|_| !stopped) {
-        let tasks = model.tasks.clone();
-        let mut last = None;
-        grouper.finish(&tasks, &mut |round| last = Some(round.clone()))?;
-        if let Some(round) = last {
-            learn_round(model, &round, &mut aside)?;
-        }
+    if !stopped {
+        run.finish(model)?;
     }
     Ok(progress)
+}
+
+/// Makes the model know the tasks and the names of features that appear for the first time.
+fn introduce(model: &mut Model, batch: &Batch) -> Result<(), RunError> {
+    batch.introduce_tasks(&mut model.tasks)?;
+    for (name, feature) in batch.new_names.iter() {
+        if !model.names.adopt(name, feature) {
+            return Err(StreamError::ForeignFeature { name: name.to_owned() }.into());
+        }
+    }
+    Ok(())
+}
+
+/// A run under way: how rounds are made, where examples do not come one by one, and what it keeps at hand.
+struct Run<'a> {
+    rounds: Option<(Grouper, LearnRound)>,
+    aside: Aside<'a>,
 }
 
 /// What a run keeps at hand beside its model.
@@ -263,59 +263,72 @@ struct Aside<'a> {
 /// What is done with a whole round.
 type LearnRound = fn(&mut Model, &Round, &mut Aside<'_>) -> Result<(), RunError>;
 
-/// How rounds are made and learnt, where examples do not come one by one.
-fn rounds_of(model: &Model, options: &RunOptions) -> Option<(Grouper, LearnRound)> {
-    match options.serve {
-        // The tasks that a model has met need not be all of a round: some may never have been served.
-        Serve::Hardest => {
-            let grouper = Grouper::new(model.tasks.limit(), options.inputs.clone()).for_adversary();
-            Some((grouper, learn_hardest))
-        }
-        Serve::All if model.config.simultaneous => {
-            let size = model.tasks.limit().or((model.rounds > 0).then_some(model.tasks.len()));
-            Some((Grouper::new(size, options.inputs.clone()), learn_round))
-        }
-        Serve::All => None,
+impl<'a> Run<'a> {
+    fn new(model: &Model, inputs: Vec<String>, options: &RunOptions, observer: &'a mut dyn Observer) -> Self {
+        let asker = Asker::new(model.config.query, model.config.seed.unwrap_or_default(), &options.draws);
+        let rounds: Option<(Grouper, LearnRound)> = match options.serve {
+            // The tasks that a model has met need not be all of a round: some may never have been served.
+            Serve::Hardest => {
+                Some((Grouper::new(model.tasks.limit(), inputs).for_adversary(), learn_hardest))
+            }
+            Serve::All if model.config.simultaneous => {
+                let size = model.tasks.limit().or((model.rounds > 0).then_some(model.tasks.len()));
+                Some((Grouper::new(size, inputs), learn_round))
+            }
+            Serve::All => None,
+        };
+        Self { rounds, aside: Aside { outcomes: Vec::new(), asker, observer } }
     }
-}
 
-fn learn_batch(
-    model: &mut Model,
-    batch: &Batch,
-    rounds: &mut Option<(Grouper, LearnRound)>,
-    aside: &mut Aside<'_>,
-) -> Result<(), RunError> {
-    match rounds {
-        None if aside.asker.asks_all() && !batch.has_unlabelled() => {
-            let outcomes = &mut aside.outcomes;
-            model.learner.as_learn_one().learn_batch(batch, outcomes);
-            check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
-            batch.examples().for_each(|example| model.metrics.prefetch(example.task));
-            for (example, outcome) in batch.examples().zip(&aside.outcomes) {
-                model.rounds += 1;
-                report(example, *outcome, true, model, &mut *aside.observer);
-            }
+    /// Learns a batch whose tasks and names the model knows.
+    fn learn(&mut self, model: &mut Model, batch: &Batch) -> Result<(), RunError> {
+        let about = model.learner.about();
+        if let Some(limit) = about.most_tasks.filter(|limit| model.tasks.len() > *limit) {
+            return Err(RunError::TooManyTasks { learner: about.id, tasks: model.tasks.len(), limit });
         }
-        None => {
-            for at in 0..batch.len() {
-                learn_where_asked(model, batch, at, aside)?;
+        let Self { rounds, aside } = self;
+        match rounds {
+            None if aside.asker.asks_all() && !batch.has_unlabelled() => {
+                let outcomes = &mut aside.outcomes;
+                model.learner.as_learn_one().learn_batch(batch, outcomes);
+                check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
+                batch.examples().for_each(|example| model.metrics.prefetch(example.task));
+                for (example, outcome) in batch.examples().zip(&aside.outcomes) {
+                    model.rounds += 1;
+                    report(example, *outcome, true, model, &mut *aside.observer);
+                }
             }
-        }
-        Some((grouper, learn_round)) => {
-            for (at, example) in batch.examples().enumerate() {
-                let tasks = std::mem::take(&mut model.tasks);
-                let origin = (batch.file, batch.line(at));
-                let mut whole = Vec::new();
-                let pushed = grouper.push(example, origin, &tasks, &mut |round| whole.push(round.clone()));
-                model.tasks = tasks;
-                pushed?;
-                for round in &whole {
-                    learn_round(model, round, aside)?;
+            None => {
+                for at in 0..batch.len() {
+                    learn_where_asked(model, batch, at, aside)?;
+                }
+            }
+            Some((grouper, learn_round)) => {
+                for (at, example) in batch.examples().enumerate() {
+                    let origin = (batch.file, batch.line(at));
+                    if grouper.ends_before(example, origin, &model.tasks)? {
+                        learn_round(model, grouper.round(), aside)?;
+                        grouper.next_round();
+                    }
+                    if grouper.push(example, origin, &model.tasks)? {
+                        learn_round(model, grouper.round(), aside)?;
+                        grouper.next_round();
+                    }
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// The stream has ended: learns the last round.
+    fn finish(&mut self, model: &mut Model) -> Result<(), RunError> {
+        if let Some((grouper, learn_round)) = &mut self.rounds
+            && grouper.finish(&model.tasks)?
+        {
+            learn_round(model, grouper.round(), &mut self.aside)?;
+        }
+        Ok(())
+    }
 }
 
 /// One example, whose label may not be asked for, and may not be there.

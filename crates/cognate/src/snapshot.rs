@@ -5,13 +5,17 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | magic `COGNATE` and a zero byte |
-//! | 4 | format version, now 1 |
+//! | 4 | format version, now 2 |
 //! | 8 + n + 4 | header: length n, JSON, CRC-32 of everything before it |
 //! | 8 + n + 4 | learner: length n, MessagePack with field names, CRC-32 of length and bytes |
 //! | 8 + n + 4 | counts: the same |
 //!
 //! The header holds the learner's id, the resolved config, the tasks by name and the rounds learnt. No clock, host
 //! or path enters the file: the same stream and seed give the same bytes.
+//!
+//! Version 1 differs in the config alone, which `version_1` reads.
+
+mod version_1;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,11 +27,12 @@ use crate::error::{ConfigError, SnapshotError};
 use crate::feature_names::{FeatureNames, Naming};
 use crate::metrics::Metrics;
 use crate::model::{Model, ModelConfig};
+use crate::stream::{Given, class_problem};
 use crate::tasks::Tasks;
 
 const MAGIC: &[u8; 8] = b"COGNATE\0";
 /// Version that is written, and the latest that is read.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// Bytes before the header's text.
 const PREAMBLE: usize = 8 + 4 + 8;
 
@@ -57,7 +62,7 @@ impl Model {
     /// Never: everything in a model can be written.
     pub fn to_bytes(&self) -> Vec<u8> {
         let header = Header {
-            min_reader: 1,
+            min_reader: 2,
             learner: self.config.learner.id().to_owned(),
             config: self.config.clone(),
             declared_tasks: self.tasks.limit().map(|limit| limit as u64),
@@ -106,8 +111,8 @@ impl Model {
         if sections.at < bytes.len() {
             return Err(SnapshotError::Trailing { extra: (bytes.len() - sections.at) as u64 });
         }
-        let header: Header = serde_json::from_slice(header)
-            .map_err(|error| SnapshotError::Inconsistent(format!("header: {error}")))?;
+        let read = if version == 1 { version_1::read(header) } else { serde_json::from_slice(header) };
+        let header: Header = read.map_err(|error| SnapshotError::Inconsistent(format!("header: {error}")))?;
         if header.min_reader > FORMAT_VERSION {
             return Err(SnapshotError::Version { found: header.min_reader, known: FORMAT_VERSION });
         }
@@ -145,15 +150,16 @@ impl Model {
         let metrics =
             rmp_serde::from_slice(metrics).map_err(|error| inconsistent(format!("counts: {error}")))?;
         let metrics = Metrics::restore(tasks.len(), &metrics)?;
-        Ok(Self { config: header.config, tasks, names, learner, metrics, rounds: header.rounds })
+        let (rounds, given) = (header.rounds, Given::default());
+        Ok(Self { config: header.config, tasks, names, learner, metrics, rounds, given })
     }
 
     /// Writes the model so that the file is, at every moment, the old one or the new one, whole.
     ///
     /// # Errors
     /// When the folder or the disk refuses; the old file is then untouched.
-    pub fn save(&self, path: &Path) -> Result<(), SnapshotError> {
-        write_atomically(path, &self.to_bytes())
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
+        write_atomically(path.as_ref(), &self.to_bytes())
     }
 
     /// Whether a model could be written there, tried with an empty temporary file.
@@ -171,7 +177,8 @@ impl Model {
     ///
     /// # Errors
     /// As [`Self::from_bytes`], and when the file cannot be read.
-    pub fn load(path: &Path) -> Result<Self, SnapshotError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
+        let path = path.as_ref();
         let bytes = fs::read(path).map_err(|source| io_error(path, "cannot read the model", source))?;
         Self::from_bytes(&bytes)
     }
@@ -180,11 +187,12 @@ impl Model {
 /// The names of features that a header lists.
 fn restore_names(header: &Header) -> Result<FeatureNames, SnapshotError> {
     let inconsistent = |message: String| Err(SnapshotError::Inconsistent(message));
-    let reading = &header.config.reading;
-    if let Some(problem) = reading.validate().first() {
+    let config = &header.config;
+    let problem = config.naming.validate().map(|problem| problem.within("naming"));
+    if let Some(problem) = problem.or_else(|| class_problem(config.one_vs_all, &config.format)) {
         return inconsistent(format!("{}: {}", problem.path, problem.message));
     }
-    let naming = reading.naming();
+    let naming = config.naming.decided().unwrap_or_default();
     let mut names = FeatureNames::new(naming, header.config.features);
     let slots = match naming {
         Naming::Hashed { names: true, .. } => header.feature_names.len(),

@@ -23,7 +23,8 @@ pub struct Tasks {
 }
 
 /// A task beyond the declared ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there are as many tasks as were declared, {declared}")]
 pub struct TaskLimit {
     /// How many tasks were declared.
     pub declared: usize,
@@ -126,6 +127,11 @@ impl Tasks {
             Some(task) => Ok(task),
             None => self.admit().map(|()| self.push(name)),
         }
+    }
+
+    /// The task of a name, which may be new, whatever was declared.
+    pub(crate) fn meet_any(&mut self, name: &str) -> TaskId {
+        self.find(name).unwrap_or_else(|| self.push(name))
     }
 
     /// The task of a number, which may be new.

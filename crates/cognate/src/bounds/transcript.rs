@@ -3,6 +3,7 @@
 use std::ops::{ControlFlow, Range};
 
 use crate::example::{Example, is_mistake};
+use crate::feature_names::Naming;
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::run::{Observer, Progress, RoundReport, RunError, RunOptions, Serve, learn};
@@ -139,6 +140,14 @@ impl Stream for Copied<'_> {
 
     fn rewind(&mut self) -> Result<(), StreamError> {
         self.stream.rewind()
+    }
+
+    fn naming(&self) -> Naming {
+        self.stream.naming()
+    }
+
+    fn input_names(&self) -> Vec<String> {
+        self.stream.input_names()
     }
 }
 

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use super::FitError;
 use super::loss::Loss;
 use crate::example::{Example, SparseView, TaskId};
+use crate::feature_names::{NameList, Naming};
 use crate::stream::{Batch, Stream};
 use crate::tasks::Tasks;
 
@@ -23,6 +24,9 @@ pub struct Examples {
     kind: Kind,
     unlabelled: u64,
     skipped: u64,
+    /// Names of features that the stream met, where they have names.
+    names: NameList,
+    naming: Naming,
 }
 
 /// What labels are.
@@ -55,17 +59,15 @@ impl Examples {
     /// As [`Self::read`].
     pub fn read_as(stream: &mut dyn Stream, tasks: &Tasks, kind: Option<Kind>) -> Result<Self, FitError> {
         let (mut tasks, mut batch, mut all) = (tasks.clone(), Batch::default(), Batch::default());
-        let (mut unlabelled, mut skipped) = (0, 0);
+        let (mut unlabelled, mut skipped, mut names) = (0, 0, NameList::default());
         loop {
             stream.fill(&mut batch)?;
             skipped += batch.skipped();
             if batch.is_empty() {
                 break;
             }
-            for name in batch.new_tasks() {
-                // The stream has checked the limit.
-                let _ = tasks.meet(name);
-            }
+            batch.introduce_tasks(&mut tasks)?;
+            batch.new_names.iter().for_each(|(name, feature)| names.push(name, feature));
             for example in batch.examples() {
                 if example.label.is_nan() {
                     unlabelled += 1;
@@ -74,7 +76,8 @@ impl Examples {
                 }
             }
         }
-        Self::collect(tasks, all, unlabelled, skipped, kind)
+        let naming = stream.naming();
+        Ok(Self { names, naming, ..Self::collect(tasks, all, unlabelled, skipped, kind)? })
     }
 
     fn collect(
@@ -142,7 +145,8 @@ impl Examples {
         inputs.dedup();
         let number = |leader: &u32| inputs.binary_search(leader).expect("every leader is an input") as u32;
         let input_of = leader.iter().map(number).collect();
-        Self { tasks, batch, input_of, inputs, kind, unlabelled, skipped }
+        let (names, naming) = (NameList::default(), Naming::Numbered);
+        Self { tasks, batch, input_of, inputs, kind, unlabelled, skipped, names, naming }
     }
 
     fn check_tasks(&self) -> Result<(), FitError> {
@@ -188,6 +192,16 @@ impl Examples {
         let mut batch = Batch::default();
         positions.iter().for_each(|at| batch.push(self.batch.example(*at)));
         Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0)
+    }
+
+    /// What the numbers of features stand for.
+    pub(crate) fn naming(&self) -> Naming {
+        self.naming
+    }
+
+    /// Names of features with their numbers, in the order of the stream.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.names.iter()
     }
 
     /// The tasks, met in the order of the stream.

@@ -2,7 +2,8 @@
 
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::feature_names::NameList;
-use crate::stream::Preprocess;
+use crate::stream::{Preprocess, StreamError};
+use crate::tasks::Tasks;
 
 /// Examples side by side, with the names of the tasks that appear here for the first time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -64,6 +65,25 @@ impl Batch {
     /// Names of tasks met for the first time in this batch, in order of their numbers.
     pub fn new_tasks(&self) -> &[String] {
         &self.new_tasks
+    }
+
+    /// Makes tasks known that appear here for the first time.
+    ///
+    /// # Errors
+    /// When the stream numbers its tasks from others than these.
+    pub(crate) fn introduce_tasks(&self, tasks: &mut Tasks) -> Result<(), StreamError> {
+        for name in &self.new_tasks {
+            let next = TaskId(tasks.len() as u32);
+            if tasks.meet(name) != Ok(next) {
+                return Err(StreamError::ForeignTask { task: name.clone() });
+            }
+        }
+        match self.tasks.iter().max() {
+            Some(task) if task.index() >= tasks.len() => {
+                Err(StreamError::ForeignTask { task: format!("number {}", task.0) })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Bad lines skipped since the batch before.

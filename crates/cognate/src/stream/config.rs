@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::choice::{NoParameters, allow_bare_names, choice};
 use crate::error::ConfigProblem;
 use crate::example::{LARGEST_VALUE, is_valid};
 use crate::feature_names::Naming;
@@ -13,24 +14,8 @@ use crate::feature_names::Naming;
 pub struct StreamConfig {
     /// Format of the input
     pub format: Format,
-    /// Namespace that names the task, for `vw`; left out, the tag does
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_namespace: Option<String>,
-    /// Column that names the task, for `csv`; left out, the one called `task` if there is one
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_column: Option<String>,
-    /// Column of the labels, for `csv`; left out, the one called `label`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label_column: Option<String>,
-    /// Columns whose cells are categories even where they look like numbers, for `csv`
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub categorical: Vec<String>,
-    /// Hash named features to 2^bits slots, which names may then share; left out, every name is a feature of its own
-    #[schemars(range(min = 1, max = 31))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bits: Option<u32>,
-    /// Whether hashed names are remembered all the same, to explain the model
-    pub names: bool,
+    /// How features get their numbers
+    pub naming: NamingConfig,
     /// Whether labels are classes, each of which becomes a task: its own examples against all others
     pub one_vs_all: bool,
     /// Scaling of every example
@@ -44,7 +29,7 @@ pub struct StreamConfig {
     pub order: Order,
     /// Seed of `order = "shuffle"`, and of the draws of a query
     pub seed: u64,
-    /// How often the stream is read
+    /// Number of passes over the stream
     #[schemars(range(min = 1))]
     pub passes: u32,
     /// Whether a round is one example of every task: all margins come before any update
@@ -54,13 +39,8 @@ pub struct StreamConfig {
 impl Default for StreamConfig {
     fn default() -> Self {
         Self {
-            format: Format::Svm,
-            task_namespace: None,
-            task_column: None,
-            label_column: None,
-            categorical: Vec::new(),
-            bits: None,
-            names: true,
+            format: Format::default(),
+            naming: NamingConfig::default(),
             one_vs_all: false,
             normalize: Normalize::None,
             clip: None,
@@ -73,104 +53,165 @@ impl Default for StreamConfig {
     }
 }
 
-/// A text format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+/// A text format, with what it needs to be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", rename_all = "kebab-case")]
+#[schemars(transform = allow_bare_names)]
 #[non_exhaustive]
 pub enum Format {
     /// `<label> [qid:<task> | task:<name>] <index>:<value> … [# comment]`
-    #[default]
-    Svm,
-    /// Vowpal Wabbit's text; the task is the tag, or what `task-namespace` holds
-    Vw,
+    Svm(NoParameters),
+    /// Vowpal Wabbit's text; the task is the tag, or a namespace
+    Vw(VwConfig),
     /// Comma-separated, under a header
-    Csv,
+    Csv(CsvConfig),
     /// `{"task": …, "label": …, "features": {name: value}}`
-    Jsonl,
+    Jsonl(NoParameters),
 }
 
-/// What text is and how its features get their numbers; part of a model, since predictions need the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+choice!(Format, "a format");
+
+impl Default for Format {
+    fn default() -> Self {
+        Self::Svm(NoParameters {})
+    }
+}
+
+/// What is told about Vowpal Wabbit's text.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Reading {
-    /// Format of the input.
-    pub format: Format,
-    /// Namespace that names the task.
+pub struct VwConfig {
+    /// Namespace that names the task; left out, the tag does
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_namespace: Option<String>,
-    /// Column that names the task.
+}
+
+/// What is told about the columns of a CSV file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CsvConfig {
+    /// Column that names the task; left out, the one called `task` if there is one
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_column: Option<String>,
-    /// Column of the labels.
+    /// Column of the labels; left out, the one called `label`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_column: Option<String>,
-    /// Columns of categories.
+    /// Columns whose cells are categories even where they look like numbers
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categorical: Vec<String>,
-    /// Bits of hashes of names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bits: Option<u32>,
-    /// Whether hashed names are remembered.
-    pub names: bool,
-    /// Whether labels are classes.
-    pub one_vs_all: bool,
 }
 
-impl Default for Reading {
+impl Format {
+    /// Lines of JSON.
+    pub(crate) const JSONL: Self = Self::Jsonl(NoParameters {});
+
+    /// The name that users write.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Svm(_) => "svm",
+            Self::Vw(_) => "vw",
+            Self::Csv(_) => "csv",
+            Self::Jsonl(_) => "jsonl",
+        }
+    }
+
+    /// Whether features have names in this format, rather than numbers.
+    pub fn has_names(&self) -> bool {
+        !matches!(self, Self::Svm(_))
+    }
+
+    /// Whether a line itself says which task it is of, in a place that was named.
+    fn names_tasks(&self) -> bool {
+        match self {
+            Self::Vw(vw) => vw.task_namespace.is_some(),
+            Self::Csv(csv) => csv.task_column.is_some(),
+            Self::Svm(_) | Self::Jsonl(_) => false,
+        }
+    }
+}
+
+/// How features get their numbers; part of a model, since predictions need the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", rename_all = "kebab-case")]
+#[schemars(transform = allow_bare_names)]
+#[non_exhaustive]
+pub enum NamingConfig {
+    /// As they come: numbers where the format, or the first example, has numbers, else names
+    Auto(NoParameters),
+    /// Features are numbers
+    Numbered(NoParameters),
+    /// Features are names, each with a number of its own
+    Named(NoParameters),
+    /// Features are names, hashed to slots that names may share
+    Hashed(HashedConfig),
+}
+
+choice!(NamingConfig, "a naming");
+
+impl Default for NamingConfig {
     fn default() -> Self {
-        StreamConfig::default().reading()
+        Self::Auto(NoParameters {})
     }
 }
 
-impl Reading {
-    /// Whether this is what models remember without a word.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
+/// How names are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HashedConfig {
+    /// Names are hashed to 2^bits slots
+    #[schemars(range(min = 1, max = 31))]
+    pub bits: u32,
+    /// Whether hashed names are remembered all the same, to explain the model
+    pub names: bool,
+}
+
+impl Default for HashedConfig {
+    fn default() -> Self {
+        Self { bits: 18, names: true }
+    }
+}
+
+impl NamingConfig {
+    /// Every name has a number of its own.
+    pub(crate) const NAMED: Self = Self::Named(NoParameters {});
+    /// Features are numbers.
+    pub(crate) const NUMBERED: Self = Self::Numbered(NoParameters {});
+
+    /// What features of a format are called; none where the naming does not fit the format.
+    pub(crate) fn of_format(self, format: &Format) -> Option<Naming> {
+        let naming = match self {
+            Self::Auto(_) if format.has_names() => Naming::Kept,
+            Self::Auto(_) => Naming::Numbered,
+            decided => decided.decided().unwrap_or_default(),
+        };
+        ((naming != Naming::Numbered) == format.has_names()).then_some(naming)
     }
 
-    /// What numbers the features get.
-    pub fn naming(&self) -> Naming {
-        match (self.format, self.bits) {
-            (Format::Svm, _) => Naming::Numbered,
-            (_, None) => Naming::Kept,
-            (_, Some(bits)) => Naming::Hashed { bits, names: self.names },
+    /// What features are called, unless the first example decides.
+    pub(crate) fn decided(self) -> Option<Naming> {
+        match self {
+            Self::Auto(_) => None,
+            Self::Numbered(_) => Some(Naming::Numbered),
+            Self::Named(_) => Some(Naming::Kept),
+            Self::Hashed(HashedConfig { bits, names }) => Some(Naming::Hashed { bits, names }),
         }
     }
 
     /// Everything wrong with the parameters.
-    pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
-        let mut problems = Vec::new();
-        let mut only = |name: &str, given: bool, of: Format, id: &str| {
-            if given && self.format != of {
-                problems.push(ConfigProblem::new(name, format!("is a parameter of the format `{id}`")));
+    pub(crate) fn validate(self) -> Option<ConfigProblem> {
+        match self {
+            Self::Hashed(HashedConfig { bits, .. }) if !(1..=31).contains(&bits) => {
+                Some(ConfigProblem::new("hashed.bits", format!("must be from 1 to 31, got {bits}")))
             }
-        };
-        only("task-namespace", self.task_namespace.is_some(), Format::Vw, "vw");
-        only("task-column", self.task_column.is_some(), Format::Csv, "csv");
-        only("label-column", self.label_column.is_some(), Format::Csv, "csv");
-        only("categorical", !self.categorical.is_empty(), Format::Csv, "csv");
-        if let Some(bits) = self.bits.filter(|bits| !(1..=31).contains(bits)) {
-            problems.push(ConfigProblem::new("bits", format!("must be from 1 to 31, got {bits}")));
+            _ => None,
         }
-        if self.bits.is_some() && self.format == Format::Svm {
-            let message = "features of `svm` have numbers, and nothing is hashed";
-            problems.push(ConfigProblem::new("bits", message));
-        }
-        if !self.names && self.bits.is_none() {
-            let message = "names can be forgotten only where they are hashed; give `bits`";
-            problems.push(ConfigProblem::new("names", message));
-        }
-        if self.one_vs_all && (self.task_column.is_some() || self.task_namespace.is_some()) {
-            let message = "classes are the tasks; a line has no other";
-            problems.push(ConfigProblem::new("one-vs-all", message));
-        }
-        problems
     }
 }
 
 /// How examples are scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Normalize {
     /// As they are
     #[default]
@@ -182,6 +223,7 @@ pub enum Normalize {
 /// The order of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Order {
     /// As in the file
     #[default]
@@ -267,23 +309,11 @@ impl StreamConfig {
         Preprocess { normalize: self.normalize, clip: self.clip, bias: self.bias }
     }
 
-    /// What the text is; belongs to a model, too.
-    pub fn reading(&self) -> Reading {
-        Reading {
-            format: self.format,
-            task_namespace: self.task_namespace.clone(),
-            task_column: self.task_column.clone(),
-            label_column: self.label_column.clone(),
-            categorical: self.categorical.clone(),
-            bits: self.bits,
-            names: self.names,
-            one_vs_all: self.one_vs_all,
-        }
-    }
-
     /// Everything wrong with the parameters.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
-        let mut problems = self.reading().validate();
+        let mut problems: Vec<ConfigProblem> = Vec::new();
+        problems.extend(self.naming.validate().map(|problem| problem.within("naming")));
+        problems.extend(class_problem(self.one_vs_all, &self.format));
         if let Some(clip) = self.clip.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
             problems.push(ConfigProblem::new("clip", format!("must be positive and finite, got {clip}")));
         }
@@ -301,6 +331,22 @@ impl StreamConfig {
         }
         problems
     }
+}
+
+/// That lines of classes have no other task.
+pub(crate) fn class_problem(one_vs_all: bool, format: &Format) -> Option<ConfigProblem> {
+    let message = "classes are the tasks; a line has no other";
+    (one_vs_all && format.names_tasks()).then(|| ConfigProblem::new("one-vs-all", message))
+}
+
+/// That the naming of features fits the format that they are read from.
+pub(crate) fn naming_problem(format: &Format) -> ConfigProblem {
+    let message = if format.has_names() {
+        format!("features of `{}` have names, not numbers", format.id())
+    } else {
+        format!("features of `{}` have numbers, and nothing is named or hashed", format.id())
+    };
+    ConfigProblem::new("stream.naming", message)
 }
 
 #[cfg(test)]

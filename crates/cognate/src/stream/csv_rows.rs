@@ -15,7 +15,7 @@ use super::named::{NamedLine, Repeats, Target};
 use super::number::parse_f64;
 use super::reader::LineParser;
 use super::svm::{Bad, Parsed};
-use super::{Labels, Reading};
+use super::{CsvConfig, Labels};
 use crate::example::is_valid;
 use crate::feature_names::FeatureNames;
 use crate::nearest::nearest_names;
@@ -25,7 +25,8 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone)]
 pub(crate) struct CsvParser {
     rule: LabelRule,
-    reading: Reading,
+    config: CsvConfig,
+    one_vs_all: bool,
     /// Whether a file without the label column is one of unlabelled rows.
     label_may_miss: bool,
     /// Columns of the present input; none before its header.
@@ -68,10 +69,11 @@ struct Field {
 }
 
 impl CsvParser {
-    pub(crate) fn new(labels: Labels, reading: &Reading, label_may_miss: bool) -> Self {
+    pub(crate) fn new(labels: Labels, config: &CsvConfig, one_vs_all: bool, label_may_miss: bool) -> Self {
         Self {
             rule: LabelRule::new(labels),
-            reading: reading.clone(),
+            config: config.clone(),
+            one_vs_all,
             label_may_miss,
             columns: Vec::new(),
             fields: Vec::new(),
@@ -95,7 +97,7 @@ impl CsvParser {
             }
             columns.push(Column { name, role: Role::Feature, kind: None });
         }
-        let reading = &self.reading;
+        let config = &self.config;
         let mut give = |name: &str, role: Role, needed: bool| match places.get(name) {
             Some(at) if columns[at - 1].role == Role::Feature => {
                 columns[at - 1].role = role;
@@ -109,13 +111,13 @@ impl CsvParser {
             }
             None => Ok(()),
         };
-        give(reading.label_column.as_deref().unwrap_or("label"), Role::Label, !self.label_may_miss)?;
-        if let Some(name) = &reading.task_column {
+        give(config.label_column.as_deref().unwrap_or("label"), Role::Label, !self.label_may_miss)?;
+        if let Some(name) = &config.task_column {
             give(name, Role::Task, true)?;
-        } else if !reading.one_vs_all {
+        } else if !self.one_vs_all {
             give("task", Role::Task, false)?;
         }
-        for name in &reading.categorical {
+        for name in &config.categorical {
             give(name, Role::Categorical, true)?;
         }
         self.columns = columns;
@@ -186,7 +188,7 @@ impl CsvParser {
         if label.is_none() && !self.rule.may_miss() {
             return Err((label_at, Problem::NoLabel { found: "an empty cell".to_owned() }));
         }
-        let target = if self.reading.one_vs_all {
+        let target = if self.one_vs_all {
             if let Some(class) = label.as_ref().filter(|class| !is_task_name(class)) {
                 return Err((label_at, Problem::TaskName { found: shown(class.as_bytes()) }));
             }

@@ -371,6 +371,31 @@ pub enum StreamError {
     /// A table that is none, or does not fit its labels and tasks.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// The stream was made for another model.
+    #[error(
+        "task {task} of the stream is not the next one that the model would meet: the stream was made for another model"
+    )]
+    ForeignTask {
+        /// The task.
+        task: String,
+    },
+    /// Names of features that another model knows.
+    #[error(
+        "feature {name:?} of the stream has a number that the model gives to another: the stream was made for another \
+         model"
+    )]
+    ForeignFeature {
+        /// The name.
+        name: String,
+    },
+    /// Names where the model has numbers, or the other way round.
+    #[error("features of the stream are {found}, those of the model {expected}")]
+    ForeignNaming {
+        /// What features of the stream are.
+        found: &'static str,
+        /// What features of the model are.
+        expected: &'static str,
+    },
     /// Standard input was to be read again.
     #[error("standard input can be read only once")]
     NotRewindable,

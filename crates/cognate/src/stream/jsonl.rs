@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use super::Labels;
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
 use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name};
@@ -15,7 +16,6 @@ use super::lines::Line;
 use super::named::{NamedLine, Repeats, Target};
 use super::reader::LineParser;
 use super::svm::{Bad, Parsed};
-use super::{Labels, Reading};
 use crate::example::is_valid;
 use crate::feature_names::FeatureNames;
 use crate::tasks::Tasks;
@@ -29,12 +29,8 @@ pub(crate) struct JsonlParser {
 }
 
 impl JsonlParser {
-    pub(crate) fn new(labels: Labels, reading: &Reading) -> Self {
-        Self {
-            rule: LabelRule::new(labels),
-            one_vs_all: reading.one_vs_all,
-            features: NamedLine::new(Repeats::Refused),
-        }
+    pub(crate) fn new(labels: Labels, one_vs_all: bool) -> Self {
+        Self { rule: LabelRule::new(labels), one_vs_all, features: NamedLine::new(Repeats::Refused) }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use rand::seq::SliceRandom;
 
-use super::rounds::{Grouper, NOT_SIMULTANEOUS, Round};
+use super::rounds::{Grouper, NOT_SIMULTANEOUS};
 use super::{Batch, Order, Stream, StreamError};
 use crate::example::{Example, TaskId};
-use crate::feature_names::NameList;
+use crate::feature_names::{NameList, Naming};
 use crate::rng::generator;
 use crate::tasks::Tasks;
 
@@ -27,6 +27,7 @@ pub struct Memory {
     met: usize,
     /// Names of features that the stream met, until they have gone out.
     names: NameList,
+    naming: Naming,
 }
 
 /// Examples handed over at a time.
@@ -52,15 +53,22 @@ impl Memory {
             outgoing,
             met: known,
             names: NameList::default(),
+            naming: Naming::Numbered,
         }
     }
 
-    /// Reads a whole stream; `tasks` are those known before it starts.
+    /// Reads a whole stream that knows no tasks before it starts, such as another one in memory.
     ///
     /// # Errors
-    /// Those of the stream.
-    pub fn load(stream: &mut dyn Stream, tasks: &Tasks) -> Result<Self, StreamError> {
+    /// Those of the stream; when it knows tasks already: [`super::Reader::into_memory`] knows them, too.
+    pub fn load(stream: &mut dyn Stream) -> Result<Self, StreamError> {
+        Self::load_with(stream, &Tasks::open())
+    }
+
+    /// Reads a whole stream; `tasks` are those known before it starts.
+    pub(crate) fn load_with(stream: &mut dyn Stream, tasks: &Tasks) -> Result<Self, StreamError> {
         let mut memory = Self::with(Batch::default(), tasks.clone(), tasks.len());
+        memory.naming = stream.naming();
         let mut batch = Batch::default();
         loop {
             stream.fill(&mut batch)?;
@@ -70,10 +78,7 @@ impl Memory {
                 return Ok(memory);
             }
             batch.new_names.iter().for_each(|(name, feature)| memory.names.push(name, feature));
-            for name in &batch.new_tasks {
-                // The stream has checked the limit.
-                let _ = memory.tasks.meet(name);
-            }
+            batch.introduce_tasks(&mut memory.tasks)?;
             for (at, example) in batch.examples().enumerate() {
                 memory.examples.push_with_text(example, batch.text(at));
             }
@@ -98,11 +103,8 @@ impl Memory {
     }
 
     /// Adds an example of a task by name.
-    ///
-    /// # Panics
-    /// When the stream was loaded with a closed set of tasks and this is another one.
     pub fn push(&mut self, task: &str, mut example: Example<'_>) {
-        example.task = self.tasks.meet(task).expect("a stream made in memory has open tasks");
+        example.task = self.tasks.meet_any(task);
         self.examples.push(example);
         self.sequence = None;
     }
@@ -148,14 +150,23 @@ impl Memory {
         let mut grouper = Grouper::new(self.tasks.limit(), vec!["the stream".to_owned()]);
         let mut rounds = Vec::new();
         let mut start = 0;
-        let mut cut = |round: &Round| {
-            rounds.push((start..start + round.len() as u32).collect());
-            start += round.len() as u32;
+        let mut cut = |grouper: &mut Grouper| {
+            let end = start + grouper.round().len() as u32;
+            rounds.push((start..end).collect());
+            start = end;
+            grouper.next_round();
         };
-        for (_, example) in self.examples() {
-            grouper.push(example, (0, 0), &self.tasks, &mut cut)?;
+        for example in self.examples.examples() {
+            if grouper.ends_before(example, (0, 0), &self.tasks)? {
+                cut(&mut grouper);
+            }
+            if grouper.push(example, (0, 0), &self.tasks)? {
+                cut(&mut grouper);
+            }
         }
-        grouper.finish(&self.tasks, &mut cut)?;
+        if grouper.finish(&self.tasks)? {
+            cut(&mut grouper);
+        }
         Ok(rounds)
     }
 
@@ -227,6 +238,10 @@ impl Stream for Memory {
         }
         self.next = end;
         Ok(())
+    }
+
+    fn naming(&self) -> Naming {
+        self.naming
     }
 
     fn rewind(&mut self) -> Result<(), StreamError> {

@@ -10,6 +10,7 @@ mod config;
 mod csv_rows;
 mod error;
 mod feature_hash;
+mod given;
 mod input;
 mod jsonl;
 mod labels;
@@ -21,22 +22,29 @@ pub mod pipeline;
 mod reader;
 pub(crate) mod rounds;
 mod row_tasks;
-mod rows;
 mod svm;
 pub mod synthetic;
 mod table;
 mod vw;
 
 pub use batch::Batch;
-pub use config::{Format, Normalize, Order, Preprocess, Reading, StreamConfig};
+pub use config::{
+    CsvConfig, Format, HashedConfig, NamingConfig, Normalize, Order, Preprocess, StreamConfig, VwConfig,
+};
+pub(crate) use config::{class_problem, naming_problem};
 pub use error::{Excerpt, Place, Problem, StreamError};
+pub use given::{FeatureValue, Features};
+pub(crate) use given::{Given, NameSource, task_name};
 pub use input::Input;
+pub(crate) use labels::{meet_task, unknown_task};
 pub use memory::Memory;
-pub use reader::{Labels, Reader, ReaderOptions};
+pub(crate) use reader::ReaderPlan;
+pub use reader::{Labels, ReadOptions, Reader};
 pub use row_tasks::RowTasks;
-pub use rows::{Cell, Features, Rows};
 pub use svm::write_example;
 pub use table::{Indices, Table, TableError, TableStream, Values};
+
+use crate::feature_names::Naming;
 
 /// Examples in order, a batch at a time; may be started again.
 pub trait Stream: Send {
@@ -51,6 +59,16 @@ pub trait Stream: Send {
     /// # Errors
     /// When the input cannot be read twice, or is gone.
     fn rewind(&mut self) -> Result<(), StreamError>;
+
+    /// What the numbers of its features stand for: names that the stream met, or the numbers themselves.
+    fn naming(&self) -> Naming {
+        Naming::Numbered
+    }
+
+    /// Names of its inputs, for messages.
+    fn input_names(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl<S: Stream + ?Sized> Stream for Box<S> {
@@ -60,5 +78,13 @@ impl<S: Stream + ?Sized> Stream for Box<S> {
 
     fn rewind(&mut self) -> Result<(), StreamError> {
         (**self).rewind()
+    }
+
+    fn naming(&self) -> Naming {
+        (**self).naming()
+    }
+
+    fn input_names(&self) -> Vec<String> {
+        (**self).input_names()
     }
 }

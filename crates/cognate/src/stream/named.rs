@@ -1,12 +1,15 @@
 //! A line whose features have names: gathered first, and given numbers when the whole line is known to be good.
 
+use std::collections::BTreeMap;
+
 use super::batch::Batch;
 use super::error::{Problem, shown};
 use super::feature_hash::feature_hash;
+use super::given::NameSource;
 use super::labels::meet_task;
 use super::svm::{Bad, Parsed};
 use crate::example::is_valid;
-use crate::feature_names::{FeatureNames, Naming};
+use crate::feature_names::{FeatureLimit, FeatureNames, Naming};
 use crate::tasks::Tasks;
 
 /// What a line is about, and the byte where it says so.
@@ -104,9 +107,14 @@ impl NamedLine {
     }
 
     /// Puts the features into the batch; if one is bad after all no name is left behind.
-    pub(crate) fn place(&mut self, batch: &mut Batch, names: &mut FeatureNames) -> Result<(), Bad> {
-        let known = names.len();
-        self.number(names).inspect_err(|_| names.keep_first(known))?;
+    pub(crate) fn place(&mut self, batch: &mut Batch, names: &mut NameSource<'_>) -> Result<(), Bad> {
+        match names {
+            NameSource::Learning(names) => {
+                let known = names.len();
+                self.number(names).inspect_err(|_| names.keep_first(known))?;
+            }
+            NameSource::Looking(names) => self.look_up(names)?,
+        }
         batch.indices.extend(self.entries.iter().map(|entry| entry.feature));
         batch.values.extend(self.entries.iter().map(|entry| entry.value));
         Ok(())
@@ -114,18 +122,43 @@ impl NamedLine {
 
     /// Gives the features their numbers, in whose order they come; equal ones become one, or are refused.
     fn number(&mut self, names: &mut FeatureNames) -> Result<(), Bad> {
+        self.number_by(names.naming(), |name, hash| names.meet(name, hash))
+    }
+
+    /// The same where nothing is learnt: names that are not known get the numbers that they would be met with.
+    fn look_up(&mut self, names: &FeatureNames) -> Result<(), Bad> {
+        let mut strangers = BTreeMap::new();
+        self.number_by(names.naming(), |name, hash| match names.look(name, hash) {
+            Some(feature) => Ok(feature),
+            None => match strangers.get(name) {
+                Some(feature) => Ok(*feature),
+                None => {
+                    let feature = names.next_number(strangers.len())?;
+                    strangers.insert(name.to_owned(), feature);
+                    Ok(feature)
+                }
+            },
+        })
+    }
+
+    fn number_by(
+        &mut self,
+        naming: Naming,
+        mut number: impl FnMut(&str, &dyn Fn() -> u32) -> Result<u32, FeatureLimit>,
+    ) -> Result<(), Bad> {
         let text = &self.text;
         for entry in &mut self.entries {
             let name = &text[entry.start..entry.end];
-            let hash = || feature_hash(&text.as_bytes()[entry.local..entry.end], entry.seed);
-            entry.feature = names.meet(name, hash).map_err(|limit| {
+            let (local, end, seed) = (entry.local, entry.end, entry.seed);
+            let hash = || feature_hash(&text.as_bytes()[local..end], seed);
+            entry.feature = number(name, &hash).map_err(|limit| {
                 let name = shown(name.as_bytes());
                 (entry.at, Problem::UnknownFeature { name, declared: limit.declared })
             })?;
         }
         if !self.entries.is_sorted_by(|a, b| a.feature < b.feature) {
             self.entries.sort_by_key(|entry| entry.feature);
-            self.merge(names.naming())?;
+            self.merge(naming)?;
         }
         Ok(())
     }

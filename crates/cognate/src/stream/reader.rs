@@ -11,7 +11,7 @@ use super::lines::Line;
 use super::lines::{LONGEST_LINE, Lines, Next};
 use super::svm::{Bad, Parsed, SvmClassParser, SvmParser};
 use super::vw::VwParser;
-use super::{Batch, Format, Input, Place, Preprocess, Problem, Reading, Stream, StreamError};
+use super::{Batch, Format, Input, Memory, Place, Preprocess, Problem, Stream, StreamError};
 use crate::example::TaskId;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::tasks::Tasks;
@@ -30,25 +30,53 @@ pub enum Labels {
     Real,
 }
 
-/// How text is read.
+/// What a caller decides about reading; the rest follows from the config or the model that the reader is for.
 #[derive(Debug, Clone, Default)]
-pub struct ReaderOptions {
-    /// What the text is.
-    pub reading: Reading,
-    /// Names of features known so far, where they have names.
-    pub names: FeatureNames,
-    /// Whether a file without the column of labels is one of unlabelled rows, rather than a mistake.
-    pub label_column_may_miss: bool,
-    /// What is done to every example.
-    pub preprocess: Preprocess,
+#[non_exhaustive]
+pub struct ReadOptions {
     /// Whether lines must have labels.
     pub labels: Labels,
-    /// Number of features, where it was declared.
-    pub features: Option<u32>,
     /// How many bad lines may be skipped in a pass.
     pub skip_bad: u64,
     /// Ends the stream when it is set and a pipe has nothing to give; a line under way is left out.
     pub stop: Arc<AtomicBool>,
+}
+
+impl ReadOptions {
+    /// The same with other labels.
+    #[must_use]
+    pub fn labels(self, labels: Labels) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// The same with a number of bad lines that may be skipped in a pass.
+    #[must_use]
+    pub fn skip_bad(self, skip_bad: u64) -> Self {
+        Self { skip_bad, ..self }
+    }
+
+    /// The same with a flag that ends the stream.
+    #[must_use]
+    pub fn stop(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop, ..self }
+    }
+}
+
+/// Everything that a reader knows before its first line.
+#[derive(Debug, Clone)]
+pub(crate) struct ReaderPlan {
+    pub(crate) format: Format,
+    /// Whether labels are classes.
+    pub(crate) one_vs_all: bool,
+    /// Names of features known so far, where they have names.
+    pub(crate) names: FeatureNames,
+    /// Whether a file without the column of labels is one of unlabelled rows, rather than a mistake.
+    pub(crate) label_column_may_miss: bool,
+    /// What is done to every example.
+    pub(crate) preprocess: Preprocess,
+    /// Number of features, where it was declared.
+    pub(crate) features: Option<u32>,
+    pub(crate) options: ReadOptions,
 }
 
 /// A format: how a line becomes an example.
@@ -86,14 +114,15 @@ enum Parser {
 }
 
 impl Parser {
-    fn new(options: &ReaderOptions) -> Self {
-        let ReaderOptions { labels, features, reading, .. } = options;
-        match reading.format {
-            Format::Svm if reading.one_vs_all => Self::SvmClasses(SvmClassParser::new(*labels, *features)),
-            Format::Svm => Self::Svm(SvmParser::new(*labels, *features)),
-            Format::Vw => Self::Vw(VwParser::new(*labels, reading)),
-            Format::Csv => Self::Csv(CsvParser::new(*labels, reading, options.label_column_may_miss)),
-            Format::Jsonl => Self::Jsonl(JsonlParser::new(*labels, reading)),
+    fn new(plan: &ReaderPlan) -> Self {
+        let ReaderPlan { format, one_vs_all, features, label_column_may_miss, .. } = plan;
+        let labels = plan.options.labels;
+        match format {
+            Format::Svm(_) if *one_vs_all => Self::SvmClasses(SvmClassParser::new(labels, *features)),
+            Format::Svm(_) => Self::Svm(SvmParser::new(labels, *features)),
+            Format::Vw(vw) => Self::Vw(VwParser::new(labels, vw, *one_vs_all)),
+            Format::Csv(csv) => Self::Csv(CsvParser::new(labels, csv, *one_vs_all, *label_column_may_miss)),
+            Format::Jsonl(_) => Self::Jsonl(JsonlParser::new(labels, *one_vs_all)),
         }
     }
 
@@ -117,8 +146,10 @@ pub struct Reader {
 /// Where the lines come from, and how far they have been read.
 struct Source {
     inputs: Vec<Input>,
-    options: ReaderOptions,
+    plan: ReaderPlan,
     tasks: Tasks,
+    /// Tasks known before the first line.
+    known: usize,
     /// A line that is an example of every class, as far as it has not been given out.
     classes: Classes,
     /// The next input to open.
@@ -174,15 +205,13 @@ fn has_room(batch: &Batch) -> bool {
 
 impl Reader {
     /// A stream over the inputs in turn; `tasks` are those known so far.
-    pub fn new(inputs: Vec<Input>, tasks: Tasks, mut options: ReaderOptions) -> Self {
-        if options.names.naming() == Naming::Numbered {
-            options.names = FeatureNames::new(options.reading.naming(), options.features);
-        }
-        let parser = Parser::new(&options);
+    pub(crate) fn new(inputs: Vec<Input>, tasks: Tasks, plan: ReaderPlan) -> Self {
+        let parser = Parser::new(&plan);
         let source = Source {
             inputs,
-            options,
+            known: tasks.len(),
             tasks,
+            plan,
             classes: Classes::default(),
             next_input: 0,
             lines: None,
@@ -196,9 +225,14 @@ impl Reader {
         Self { parser, source }
     }
 
-    /// Names of features known so far, where they have names.
-    pub fn names(&self) -> &FeatureNames {
-        &self.source.options.names
+    /// Reads everything into memory, to be given out in another order or more than once.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn into_memory(mut self) -> Result<Memory, StreamError> {
+        let mut known = self.source.tasks.clone();
+        known.keep_first(self.source.known);
+        Memory::load_with(&mut self, &known)
     }
 
     fn parse_into(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
@@ -219,7 +253,7 @@ impl Source {
         let Some(input) = self.inputs.get(self.next_input) else {
             return Ok(false);
         };
-        self.lines = Some(Lines::new(input.open(&self.position, &self.options.stop)?));
+        self.lines = Some(Lines::new(input.open(&self.position, &self.plan.options.stop)?));
         self.live = input.size().is_none();
         self.next_input += 1;
         self.line_number = 0;
@@ -243,7 +277,7 @@ impl Source {
             }
             let next = match lines.next() {
                 Ok(next) => next,
-                Err(_) if self.options.stop.load(Ordering::Relaxed) => {
+                Err(_) if self.plan.options.stop.load(Ordering::Relaxed) => {
                     self.lines = None;
                     self.next_input = self.inputs.len();
                     return Ok(());
@@ -265,12 +299,12 @@ impl Source {
                 }
             };
             let known = self.tasks.len();
-            match parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.options.names) {
+            match parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.plan.names) {
                 Ok(Parsed::Nothing) => {}
                 Ok(Parsed::Example { task, label }) => {
-                    batch.preprocess(&self.options.preprocess);
+                    batch.preprocess(&self.plan.preprocess);
                     batch.close(task, label, self.line_number);
-                    if label.is_nan() && self.options.labels == Labels::Kept {
+                    if label.is_nan() && self.plan.options.labels == Labels::Kept {
                         batch.keep_text(lines.buffer()[line.start..line.end].trim_ascii_start());
                     }
                     if task.index() >= known {
@@ -278,7 +312,7 @@ impl Source {
                     }
                 }
                 Ok(Parsed::Classes { own }) => {
-                    batch.preprocess(&self.options.preprocess);
+                    batch.preprocess(&self.plan.preprocess);
                     let classes = &mut self.classes;
                     batch.take_open(&mut classes.indices, &mut classes.values);
                     (classes.own, classes.line) = (own, self.line_number);
@@ -290,7 +324,7 @@ impl Source {
                 }
                 Err((at, problem)) => {
                     batch.abandon();
-                    if self.skipped >= self.options.skip_bad || !parser.can_go_on() {
+                    if self.skipped >= self.plan.options.skip_bad || !parser.can_go_on() {
                         let column = at - line.start + 1;
                         let excerpt = Excerpt::around(&lines.buffer()[line.start..line.end], column);
                         return Err(self.bad(column, problem, excerpt));
@@ -339,6 +373,14 @@ impl Stream for Reader {
         }
         batch.position = self.source.position.load(Ordering::Relaxed);
         Ok(())
+    }
+
+    fn naming(&self) -> Naming {
+        self.source.plan.names.naming()
+    }
+
+    fn input_names(&self) -> Vec<String> {
+        self.source.inputs.iter().map(Input::name).collect()
     }
 
     fn rewind(&mut self) -> Result<(), StreamError> {

@@ -70,25 +70,40 @@ impl Grouper {
         Self { stream: "a stream in adversarial order", hint, ..self }
     }
 
-    /// Adds an example; a round that it completes goes to `visit`.
+    /// Whether an example begins the next round, so that [`Self::round`] is whole without it.
+    ///
+    /// # Errors
+    /// When it cannot: rounds are known to have another size.
+    pub(crate) fn ends_before(
+        &mut self,
+        example: Example<'_>,
+        origin: Origin,
+        tasks: &Tasks,
+    ) -> Result<bool, StreamError> {
+        if self.present.get(example.task.index()) != Some(&true) {
+            return Ok(false);
+        }
+        if self.size.is_some() {
+            return Err(self.error(origin, tasks, Fault::Again(example.task)));
+        }
+        // The first task to come again tells what a round is.
+        self.size = Some(self.round.len());
+        self.members = Some(self.present.clone());
+        Ok(true)
+    }
+
+    /// Adds an example; says whether [`Self::round`] is whole with it.
+    ///
+    /// # Errors
+    /// When it cannot be in this round.
     pub(crate) fn push(
         &mut self,
         example: Example<'_>,
         origin: Origin,
         tasks: &Tasks,
-        visit: &mut dyn FnMut(&Round),
-    ) -> Result<(), StreamError> {
+    ) -> Result<bool, StreamError> {
         if self.present.len() <= example.task.index() {
             self.present.resize(example.task.index() + 1, false);
-        }
-        if self.present[example.task.index()] {
-            if self.size.is_some() {
-                return Err(self.error(origin, tasks, Fault::Again(example.task)));
-            }
-            // The first task to come again tells what a round is.
-            self.size = Some(self.round.len());
-            self.members = Some(self.present.clone());
-            self.flush(visit);
         }
         if !self.belongs(example.task) {
             return Err(self.error(origin, tasks, Fault::Stranger(example.task)));
@@ -98,22 +113,31 @@ impl Grouper {
         }
         self.present[example.task.index()] = true;
         self.round.push(example);
-        if self.size == Some(self.round.len()) {
-            self.flush(visit);
-        }
-        Ok(())
+        Ok(self.size == Some(self.round.len()))
     }
 
-    /// The stream has ended; the last round must be whole.
-    pub(crate) fn finish(&mut self, tasks: &Tasks, visit: &mut dyn FnMut(&Round)) -> Result<(), StreamError> {
+    /// The stream has ended; says whether [`Self::round`] is a last one.
+    ///
+    /// # Errors
+    /// When it is not whole.
+    pub(crate) fn finish(&self, tasks: &Tasks) -> Result<bool, StreamError> {
         match self.size {
-            _ if self.round.is_empty() => Ok(()),
-            None => {
-                self.flush(visit);
-                Ok(())
-            }
+            _ if self.round.is_empty() => Ok(false),
+            None => Ok(true),
             Some(_) => Err(self.error((self.inputs.len().saturating_sub(1) as u32, 0), tasks, Fault::Ends)),
         }
+    }
+
+    /// The round under way, whole where a method has said so.
+    pub(crate) fn round(&self) -> &Round {
+        &self.round
+    }
+
+    /// Begins the next round.
+    pub(crate) fn next_round(&mut self) {
+        self.finished += 1;
+        self.round.clear();
+        self.present.fill(false);
     }
 
     /// Whether a round has an example of the task.
@@ -122,13 +146,6 @@ impl Grouper {
             Some(members) => members.get(task.index()) == Some(&true),
             None => self.size.is_none_or(|size| task.index() < size),
         }
-    }
-
-    fn flush(&mut self, visit: &mut dyn FnMut(&Round)) {
-        visit(&self.round);
-        self.finished += 1;
-        self.round.clear();
-        self.present.fill(false);
     }
 
     #[cold]

@@ -13,7 +13,7 @@ use super::named::{NamedLine, Repeats, Target};
 use super::number::parse_f64;
 use super::reader::LineParser;
 use super::svm::{Bad, Parsed, is_blank, skip_blanks, token_end};
-use super::{Labels, Reading};
+use super::{Labels, VwConfig};
 use crate::example::is_valid;
 use crate::feature_names::FeatureNames;
 use crate::tasks::Tasks;
@@ -35,11 +35,11 @@ struct Head<'a> {
 }
 
 impl VwParser {
-    pub(crate) fn new(labels: Labels, reading: &Reading) -> Self {
+    pub(crate) fn new(labels: Labels, config: &VwConfig, one_vs_all: bool) -> Self {
         Self {
             rule: LabelRule::new(labels),
-            one_vs_all: reading.one_vs_all,
-            task_namespace: reading.task_namespace.clone(),
+            one_vs_all,
+            task_namespace: config.task_namespace.clone(),
             features: NamedLine::new(Repeats::Added),
         }
     }

@@ -4,13 +4,12 @@
 //! be within its theorem for comparators of any length, and the theorem must say something. Where the learner is
 //! in the registry, it must make the same mistakes and have the same certificates.
 
-
+use crate::support::matrices::{Matrix, coupled, graph, inverse};
 use cognate::bounds::{BoundError, Certificate, Comparator, Counted, Theorems, Transcript};
 use cognate::run::RunOptions;
 use cognate::stream::Memory;
 use cognate::stream::synthetic::Related;
 use cognate::{Example, LearnerConfig, Model, RunConfig, SparseView, TaskId, Tasks};
-use crate::support::matrices::{Matrix, coupled, graph, inverse};
 use serde_json::{Value, json};
 
 const TASKS: usize = 4;

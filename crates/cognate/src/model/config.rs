@@ -1,0 +1,90 @@
+//! What a model remembers of the config that it was made with, and the way back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::algorithms::LearnerConfig;
+use crate::config::{RunConfig, TasksConfig};
+use crate::feature_names::{FeatureNames, Naming};
+use crate::query::QueryConfig;
+use crate::stream::{Format, NamingConfig, Preprocess, StreamConfig};
+use crate::tasks::Tasks;
+
+/// The part of a config that a model must remember: a resumed run or a prediction without it would be another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelConfig {
+    /// Number of features, where it was declared.
+    pub features: Option<u32>,
+    /// What text is read.
+    pub format: Format,
+    /// How features get their numbers.
+    pub naming: NamingConfig,
+    /// Whether labels are classes.
+    pub one_vs_all: bool,
+    /// What is done to every example.
+    pub preprocess: Preprocess,
+    /// Whether rounds hold one example of every task.
+    pub simultaneous: bool,
+    /// The learner and its parameters.
+    pub learner: LearnerConfig,
+    /// Which labels are asked for.
+    #[serde(default, skip_serializing_if = "QueryConfig::is_all")]
+    pub query: QueryConfig,
+    /// Seed of the draws of the query, where it draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl ModelConfig {
+    /// What a model remembers of a config.
+    pub fn of(config: &RunConfig) -> Self {
+        let StreamConfig { format, naming, one_vs_all, simultaneous, seed, .. } = &config.stream;
+        Self {
+            features: config.features,
+            format: format.clone(),
+            naming: *naming,
+            one_vs_all: *one_vs_all,
+            preprocess: config.stream.preprocess(),
+            simultaneous: *simultaneous,
+            learner: config.learner.clone(),
+            query: config.query,
+            seed: seed_of(config.query, *seed),
+        }
+    }
+
+    /// The config of a run that goes on with a model of these tasks; what no model remembers has its default.
+    pub fn to_run(&self, tasks: &Tasks) -> RunConfig {
+        let names = || TasksConfig::Names(tasks.names().map(str::to_owned).collect());
+        let declared =
+            |limit: usize| if limit == tasks.len() { names() } else { TasksConfig::Count(limit as u32) };
+        let Preprocess { normalize, clip, bias } = self.preprocess;
+        let defaults = StreamConfig::default();
+        RunConfig {
+            tasks: tasks.limit().map(declared),
+            features: self.features,
+            stream: StreamConfig {
+                format: self.format.clone(),
+                naming: self.naming,
+                one_vs_all: self.one_vs_all,
+                normalize,
+                clip,
+                bias,
+                simultaneous: self.simultaneous,
+                seed: self.seed.unwrap_or(defaults.seed),
+                ..defaults
+            },
+            learner: self.learner.clone(),
+            query: self.query,
+        }
+    }
+
+    /// No name yet.
+    pub(super) fn fresh_names(&self) -> FeatureNames {
+        FeatureNames::new(self.naming.decided().unwrap_or(Naming::Numbered), self.features)
+    }
+}
+
+/// The seed, where a query draws.
+pub(super) fn seed_of(query: QueryConfig, seed: u64) -> Option<u64> {
+    (!query.is_all()).then_some(seed)
+}

@@ -1,0 +1,53 @@
+//! Fitting: a model of all examples at once.
+
+use super::{Model, ModelConfig};
+use crate::algorithms::{Convex, Learner, LearnerConfig};
+use crate::config::RunConfig;
+use crate::error::{ConfigError, ConfigProblem};
+use crate::fit::{Examples, FitError, FitOptions, Fitted, Fitter, Kind, Watch};
+use crate::stream::StreamError;
+
+impl Model {
+    /// Fits a batch learner to examples, whose tasks and names become those of the model.
+    ///
+    /// In classification the counts are those of the fitted margins on the same examples; real labels are not counted.
+    ///
+    /// # Errors
+    /// With every problem of the config; when it names a learner of streams; when it does not suit the examples.
+    pub fn fit(
+        config: &RunConfig,
+        examples: &Examples,
+        options: &FitOptions,
+        watch: &Watch<'_>,
+    ) -> Result<(Self, Fitted), FitError> {
+        config.validate()?;
+        let LearnerConfig::Convex(parameters) = &config.learner else {
+            let message =
+                format!("`{}` learns from streams and cannot be fitted; `convex` can", config.learner.id());
+            return Err(ConfigError::from(ConfigProblem::new("learner", message)).into());
+        };
+        let within = |error: FitError| match error {
+            FitError::Config(error) => FitError::Config(error.within("learner.convex")),
+            other => other,
+        };
+        let fitter = Fitter::new(parameters, examples, options.memory).map_err(within)?;
+        let fitted = fitter.fit(parameters, None, options, watch).map_err(within)?;
+        let convex = Convex::from_fit(parameters, examples, &fitted);
+        let kept = ModelConfig { simultaneous: false, seed: None, ..ModelConfig::of(config) };
+        let mut model = Self::made(kept, examples.tasks().clone(), Learner::Convex(convex));
+        model.agree_on_naming(examples.naming())?;
+        for (name, feature) in examples.names() {
+            if !model.names.adopt(name, feature) {
+                return Err(StreamError::ForeignFeature { name: name.to_owned() }.into());
+            }
+        }
+        if examples.kind() == Kind::Classification {
+            for example in examples.examples() {
+                let margin = model.learner.as_predict().margin(example.task, example.features);
+                model.metrics.count(example.task, example.label, margin, false, true);
+            }
+        }
+        model.rounds = examples.len() as u64;
+        Ok((model, fitted))
+    }
+}

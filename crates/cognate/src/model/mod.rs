@@ -1,0 +1,155 @@
+//! The one door: a model learns, predicts, explains, forgets and is saved.
+//!
+//! `config` is what a model remembers of its config; `reading` makes streams that fit it; `learn` and `rows` teach it,
+//! `predict` asks it, `fit` makes one of all examples at once, `explain` tells what it holds, `forget` removes a task.
+//! Saving and loading are in [`crate::snapshot`].
+
+mod config;
+mod explain;
+mod fit;
+mod forget;
+mod learn;
+mod predict;
+mod reading;
+mod rows;
+
+pub use config::ModelConfig;
+pub use explain::{Explanation, FeatureLabels, FeatureWeight};
+pub use forget::ForgetError;
+pub use predict::{Prediction, Predictions};
+pub use reading::OpenError;
+pub use rows::Rows;
+
+use crate::algorithms::Learner;
+use crate::config::RunConfig;
+use crate::error::{ConfigError, UnknownTask};
+use crate::example::TaskId;
+use crate::feature_names::FeatureNames;
+use crate::fit::Kind;
+use crate::metrics::Metrics;
+use crate::nearest::nearest_names;
+use crate::query::QueryConfig;
+use crate::stream::Given;
+use crate::tasks::Tasks;
+
+/// A learner with everything it needs to go on: its config, its tasks, the names of its features, its counts.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub(crate) config: ModelConfig,
+    pub(crate) tasks: Tasks,
+    pub(crate) names: FeatureNames,
+    pub(crate) learner: Learner,
+    pub(crate) metrics: Metrics,
+    pub(crate) rounds: u64,
+    /// Buffers of examples that are given one by one; no part of what is learnt.
+    pub(crate) given: Given,
+}
+
+impl Model {
+    /// A fresh model of a config whose files have been read.
+    ///
+    /// # Errors
+    /// With every problem of the config, each with its path.
+    pub fn new(config: &RunConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let tasks = config.declared_tasks()?;
+        let learner =
+            config.learner.build_for(&tasks, config.features).map_err(|error| error.within("learner"))?;
+        Ok(Self::made(ModelConfig::of(config), tasks, learner))
+    }
+
+    /// A model that has learnt nothing yet, or that the caller fills.
+    fn made(config: ModelConfig, tasks: Tasks, learner: Learner) -> Self {
+        let (names, metrics, given) = (config.fresh_names(), Metrics::default(), Given::default());
+        Self { config, tasks, names, learner, metrics, rounds: 0, given }
+    }
+
+    /// A model of the same config that has learnt nothing, to run a stream again.
+    ///
+    /// Declared tasks keep their numbers; tasks that were met on the way are met anew.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; not for a config that has made a model before.
+    pub fn unlearnt(&self) -> Result<Self, ConfigError> {
+        let mut tasks = self.tasks.clone();
+        if tasks.limit().is_none() {
+            tasks = Tasks::open();
+            self.config.learner.declare(&mut tasks)?;
+        }
+        let learner = self.config.learner.build_for(&tasks, self.config.features)?;
+        Ok(Self::made(self.config.clone(), tasks, learner))
+    }
+
+    /// Asks for labels in another way from now on; `seed` is that of its draws.
+    ///
+    /// # Errors
+    /// When a parameter is out of range, or the model's learner needs every label.
+    pub fn set_query(&mut self, query: QueryConfig, seed: u64) -> Result<(), ConfigError> {
+        let problems = query.validate(self.learner.about());
+        ConfigError::check(problems).map_err(|error| error.within("query"))?;
+        (self.config.query, self.config.seed) = (query, config::seed_of(query, seed));
+        Ok(())
+    }
+
+    /// What the model remembers of its config.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// The config of a run that goes on with this model.
+    pub fn run_config(&self) -> RunConfig {
+        self.config.to_run(&self.tasks)
+    }
+
+    /// What labels were, where the learner was fitted to them.
+    pub fn kind(&self) -> Option<Kind> {
+        match &self.learner {
+            Learner::Convex(convex) => convex.kind(),
+            _ => None,
+        }
+    }
+
+    /// The tasks declared or met.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// A task by name.
+    ///
+    /// # Errors
+    /// When no task is called so; the error lists the nearest names.
+    pub fn task(&self, name: &str) -> Result<TaskId, UnknownTask> {
+        self.tasks.find(name).ok_or_else(|| {
+            let near = nearest_names(name, self.tasks.names());
+            UnknownTask {
+                name: name.to_owned(),
+                nearest: near.iter().take(5).map(|name| (*name).to_owned()).collect(),
+            }
+        })
+    }
+
+    /// Names of features, where they have names.
+    pub fn names(&self) -> &FeatureNames {
+        &self.names
+    }
+
+    /// The learner.
+    pub fn learner(&self) -> &Learner {
+        &self.learner
+    }
+
+    /// The counts of everything learnt so far.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Rounds learnt so far.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Bytes held on the heap by the learner, the tasks and the names of features.
+    pub fn heap_bytes(&self) -> usize {
+        self.learner.as_inspect().heap_bytes() + self.tasks.heap_bytes() + self.names.heap_bytes()
+    }
+}

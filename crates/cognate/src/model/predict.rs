@@ -1,0 +1,153 @@
+//! Predicting: one example, a batch, a stream.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use super::Model;
+use crate::example::{Example, TaskId, predicted_label};
+use crate::fit::Kind;
+use crate::stream::pipeline::for_each_batch;
+use crate::stream::{
+    Batch, Features, Given, NameSource, Problem, Stream, StreamError, TableError, task_name, unknown_task,
+};
+use crate::tasks::Tasks;
+
+/// What a model says about an example.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Prediction {
+    /// The predicted label: -1 or +1; the margin itself where labels are real numbers.
+    pub label: f64,
+    /// The real-valued score; its sign is the prediction.
+    pub margin: f64,
+    /// The probability of the label +1; none where the learner's margins say nothing about it.
+    pub probability: Option<f64>,
+}
+
+/// Margins of a batch of a stream.
+#[derive(Debug)]
+pub struct Predictions<'a> {
+    model: &'a Model,
+    tasks: &'a Tasks,
+    batch: &'a Batch,
+    margins: &'a [f64],
+}
+
+impl<'a> Predictions<'a> {
+    /// The examples, each with its margin, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Example<'a>, f64)> + use<'a> {
+        self.batch.examples().zip(self.margins.iter().copied())
+    }
+
+    /// The batch.
+    pub fn batch(&self) -> &'a Batch {
+        self.batch
+    }
+
+    /// Name of a task, which the model need not know.
+    pub fn task_name(&self, task: TaskId) -> &'a str {
+        self.tasks.name(task)
+    }
+
+    /// What the model says of a margin.
+    pub fn of(&self, margin: f64) -> Prediction {
+        self.model.prediction(margin)
+    }
+}
+
+impl Model {
+    /// Predicts one example; the model stays as it is, whatever names it has not met.
+    ///
+    /// # Errors
+    /// When task or features cannot be such.
+    pub fn predict_one<'a>(
+        &self,
+        task: &str,
+        features: impl Into<Features<'a>>,
+    ) -> Result<Prediction, StreamError> {
+        self.predict_row(Some(task), features.into())
+    }
+
+    /// As [`Self::predict_one`]; an example without a task is of the task `default`.
+    ///
+    /// # Errors
+    /// As [`Self::predict_one`].
+    pub fn predict_row(&self, task: Option<&str>, features: Features<'_>) -> Result<Prediction, StreamError> {
+        let margin = self.margin_of(task, features);
+        let margin = margin.map_err(|problem| TableError::Row { row: 0, problem })?;
+        Ok(self.prediction(margin))
+    }
+
+    fn margin_of(&self, task: Option<&str>, features: Features<'_>) -> Result<f64, Problem> {
+        // Before the first feature is learnt every example has the margin of none.
+        let features = if self.is_undecided() { Features::Nothing } else { features };
+        let task = self.known_task(task_name(task)?)?;
+        let mut given = Given::default();
+        let label =
+            given.open(features, None, self.config.features, &mut NameSource::Looking(&self.names))?;
+        given.close(task, label, &self.config.preprocess);
+        Ok(self.learner.as_predict().margin(task, given.batch().example(0).features))
+    }
+
+    /// What a margin means.
+    fn prediction(&self, margin: f64) -> Prediction {
+        let regression = self.kind() == Some(Kind::Regression);
+        Prediction {
+            label: if regression { margin } else { predicted_label(margin) },
+            margin,
+            probability: self.learner.as_inspect().probability(margin),
+        }
+    }
+
+    /// Predicts a stream, batch by batch, until `visit` breaks; nothing is learnt.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn predict(
+        &self,
+        stream: &mut dyn Stream,
+        threads: NonZeroUsize,
+        visit: &mut dyn FnMut(&Predictions<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StreamError> {
+        let (mut tasks, mut margins, mut failed) = (self.tasks.clone(), Vec::new(), None);
+        for_each_batch(stream, 1, threads, |batch| {
+            if let Err(error) = batch.introduce_tasks(&mut tasks) {
+                failed = Some(error);
+                return ControlFlow::Break(());
+            }
+            margins.clear();
+            self.add_margins(batch, &mut margins);
+            visit(&Predictions { model: self, tasks: &tasks, batch, margins: &margins })
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Margins of examples. A task that the model has not met is the next one that it would meet.
+    pub fn margins(&self, examples: &Batch) -> Vec<f64> {
+        let mut margins = Vec::with_capacity(examples.len());
+        self.add_margins(examples, &mut margins);
+        margins
+    }
+
+    fn add_margins(&self, examples: &Batch, margins: &mut Vec<f64>) {
+        let (known, next) = (self.tasks.len(), self.next_task());
+        let task_of = |task: TaskId| if task.index() < known { task } else { next };
+        self.learner.as_predict().margins(examples, &task_of, margins);
+    }
+
+    /// The task that the model would meet next.
+    fn next_task(&self) -> TaskId {
+        TaskId(self.learner.as_inspect().tasks() as u32)
+    }
+
+    /// The task of a name; every one that the model has not met is the next one that it would meet.
+    fn known_task(&self, name: &str) -> Result<TaskId, Problem> {
+        match (self.tasks.find(name), self.tasks.limit()) {
+            (Some(task), _) => Ok(task),
+            (None, Some(declared)) if self.tasks.len() >= declared => {
+                Err(unknown_task(&self.tasks, name, declared))
+            }
+            (None, _) => Ok(self.next_task()),
+        }
+    }
+}

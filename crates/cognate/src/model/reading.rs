@@ -1,0 +1,134 @@
+//! Streams of text that fit a config, or a model.
+
+use super::Model;
+use crate::config::RunConfig;
+use crate::error::ConfigError;
+use crate::feature_names::{FeatureNames, Naming};
+use crate::fit::Kind;
+use crate::stream::{
+    Input, Labels, ReadOptions, Reader, ReaderPlan, Stream, StreamConfig, StreamError, naming_problem,
+};
+
+impl RunConfig {
+    /// A reader of text for runs of this config.
+    ///
+    /// # Errors
+    /// With every problem of the config.
+    pub fn reader(&self, inputs: Vec<Input>, options: ReadOptions) -> Result<Reader, ConfigError> {
+        self.validate()?;
+        let StreamConfig { format, naming, one_vs_all, .. } = &self.stream;
+        let naming = naming.of_format(format).ok_or_else(|| ConfigError::from(naming_problem(format)))?;
+        let plan = ReaderPlan {
+            format: format.clone(),
+            one_vs_all: *one_vs_all,
+            names: FeatureNames::new(naming, self.features),
+            label_column_may_miss: false,
+            preprocess: self.stream.preprocess(),
+            features: self.features,
+            options,
+        };
+        Ok(Reader::new(inputs, self.declared_tasks()?, plan))
+    }
+}
+
+impl Model {
+    /// A reader of text for [`Self::learn`].
+    ///
+    /// It begins with the tasks and names that the model knows now, and gives new ones the numbers that the model will.
+    ///
+    /// # Errors
+    /// When the features of the model's format have no names, and the model's do, or the other way round.
+    pub fn reader(&self, inputs: Vec<Input>, options: ReadOptions) -> Result<Reader, ConfigError> {
+        Ok(Reader::new(inputs, self.tasks.clone(), self.plan(options)?))
+    }
+
+    /// A reader of text for [`Self::predict`]: labels may be missing, even their column.
+    ///
+    /// # Errors
+    /// As [`Self::reader`].
+    pub fn prediction_reader(&self, inputs: Vec<Input>, options: ReadOptions) -> Result<Reader, ConfigError> {
+        let labels = if self.kind() == Some(Kind::Regression) { Labels::Real } else { Labels::Optional };
+        let mut plan = self.plan(options.labels(labels))?;
+        (plan.names, plan.label_column_may_miss) = (plan.names.frozen(), true);
+        Ok(Reader::new(inputs, self.tasks.clone(), plan))
+    }
+
+    /// A stream for [`Self::learn`] as a config wants it: as it lies, or held in memory and reordered.
+    ///
+    /// # Errors
+    /// Those of [`Self::reader`] and, where the stream is held in memory, of reading it.
+    pub fn open(
+        &self,
+        inputs: Vec<Input>,
+        config: &StreamConfig,
+        options: ReadOptions,
+    ) -> Result<Box<dyn Stream>, OpenError> {
+        let read_again = config.passes > 1 && inputs.contains(&Input::Stdin);
+        let reader = self.reader(inputs, options)?;
+        if config.order.is_as_read() && !read_again {
+            return Ok(Box::new(reader));
+        }
+        let memory = reader.into_memory()?;
+        Ok(Box::new(memory.ordered(config.order, config.seed, config.simultaneous)))
+    }
+
+    fn plan(&self, options: ReadOptions) -> Result<ReaderPlan, ConfigError> {
+        let format = &self.config.format;
+        let naming = self.config.naming.of_format(format);
+        let naming = naming.ok_or_else(|| ConfigError::from(naming_problem(format)))?;
+        let names = if self.is_undecided() {
+            FeatureNames::new(naming, self.config.features)
+        } else {
+            self.names.clone()
+        };
+        Ok(ReaderPlan {
+            format: format.clone(),
+            one_vs_all: self.config.one_vs_all,
+            names,
+            label_column_may_miss: false,
+            preprocess: self.config.preprocess,
+            features: self.config.features,
+            options,
+        })
+    }
+
+    /// Whether features may still turn out to have names: nobody said, and none has come.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.config.naming.decided().is_none()
+    }
+
+    /// Decides what features are by the stream that is to be learnt, or checks that they are the same.
+    pub(crate) fn agree_on_naming(&mut self, naming: Naming) -> Result<(), StreamError> {
+        if self.is_undecided() {
+            self.decide(naming != Naming::Numbered);
+        }
+        if self.names.naming() == naming {
+            return Ok(());
+        }
+        let shown = |naming: Naming| match naming {
+            Naming::Numbered => "numbers",
+            Naming::Kept => "names",
+            Naming::Hashed { .. } => "hashed names",
+        };
+        Err(StreamError::ForeignNaming { found: shown(naming), expected: shown(self.names.naming()) })
+    }
+
+    /// What features are from now on.
+    pub(super) fn decide(&mut self, named: bool) {
+        use crate::stream::NamingConfig;
+        self.config.naming = if named { NamingConfig::NAMED } else { NamingConfig::NUMBERED };
+        self.names = self.config.fresh_names();
+    }
+}
+
+/// Why a stream could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The config does not fit.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The stream could not be read into memory.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+}

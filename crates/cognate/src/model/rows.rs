@@ -1,0 +1,124 @@
+//! Examples gathered for a model to learn at once, or not at all.
+
+use super::Model;
+use crate::run::{self, Observer, RunError};
+use crate::stream::{Features, Format, NameSource, StreamError, TableError, meet_task, task_name};
+
+/// Examples on their way into a model: learnt together by [`Self::learn`], or forgotten when dropped.
+#[derive(Debug)]
+pub struct Rows<'m> {
+    model: &'m mut Model,
+    /// Names of features and tasks that the model knew before.
+    known: (usize, usize),
+    was_undecided: bool,
+    learnt: bool,
+}
+
+impl Model {
+    /// Begins to gather examples.
+    pub fn rows(&mut self) -> Rows<'_> {
+        self.given.clear();
+        let known = (self.names.len(), self.tasks.len());
+        let was_undecided = self.is_undecided();
+        Rows { model: self, known, was_undecided, learnt: false }
+    }
+}
+
+impl Rows<'_> {
+    /// Adds an example; without a task it is of the task `default`, without a label it is predicted.
+    ///
+    /// # Errors
+    /// When features, task or label cannot be such; the examples before it are still there.
+    pub fn push(
+        &mut self,
+        task: Option<&str>,
+        features: Features<'_>,
+        label: Option<f64>,
+    ) -> Result<(), RunError> {
+        let row = self.model.given.batch().len();
+        self.add(task, features, label)
+            .map_err(|problem| StreamError::from(TableError::Row { row, problem }).into())
+    }
+
+    fn add(
+        &mut self,
+        task: Option<&str>,
+        features: Features<'_>,
+        label: Option<f64>,
+    ) -> Result<(), crate::stream::Problem> {
+        let model = &mut *self.model;
+        let undecided = model.is_undecided();
+        if let Some(named) = features.are_named().filter(|_| undecided) {
+            model.decide(named);
+        }
+        let met = model.names.len();
+        let limit = model.config.features;
+        let mut names = NameSource::Learning(&mut model.names);
+        let added = model.given.open(features, label, limit, &mut names).and_then(|label| {
+            let name = task_name(task)?;
+            Ok((meet_task(&mut model.tasks, name)?, label))
+        });
+        match added {
+            Ok((task, label)) => {
+                model.given.close(task, label, &model.config.preprocess);
+                Ok(())
+            }
+            Err(problem) => {
+                model.given.abandon();
+                model.names.keep_first(met);
+                if undecided {
+                    model.undecide();
+                }
+                Err(problem)
+            }
+        }
+    }
+
+    /// Number of examples.
+    pub fn len(&self) -> usize {
+        self.model.given.batch().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Learns the examples, one after the other, or as rounds where the model is simultaneous.
+    ///
+    /// # Errors
+    /// As [`Model::learn`].
+    pub fn learn(mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
+        self.learnt = true;
+        let model = &mut *self.model;
+        let named = model.names.naming() != crate::feature_names::Naming::Numbered;
+        if named && !model.config.format.has_names() {
+            // Text with names that such a model can read.
+            model.config.format = Format::JSONL;
+        }
+        let batch = model.given.take();
+        let learnt = run::learn_met(model, &batch, observer);
+        model.given.put_back(batch);
+        learnt
+    }
+}
+
+impl Drop for Rows<'_> {
+    fn drop(&mut self) {
+        if !self.learnt {
+            self.model.names.keep_first(self.known.0);
+            self.model.tasks.keep_first(self.known.1);
+            if self.was_undecided {
+                self.model.undecide();
+            }
+        }
+    }
+}
+
+impl Model {
+    /// Takes back what the first example with features decided, which was not learnt after all.
+    fn undecide(&mut self) {
+        self.config.naming = crate::stream::NamingConfig::default();
+        self.names = self.config.fresh_names();
+    }
+}
