@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::synthetic::{Related, random_walk};
 use cognate::stream::{Memory, Order};
 use cognate::{Example, Metrics, Model, RunConfig, Tasks};
@@ -85,7 +85,7 @@ fn shuffled_error(stream: &Memory, learner: &Value) -> Result<f64> {
     for seed in SEEDS {
         let mut model = Model::new(&config)?;
         let mut shuffled = stream.clone().ordered(Order::Shuffle, seed, false);
-        run::learn(&mut model, &mut shuffled, &RunOptions::default(), &mut ())?;
+        model.learn(&mut shuffled, &RunOptions::default(), &mut ())?;
         sum += model.metrics().total().error();
     }
     Ok(sum / SEEDS.count() as f64)
@@ -153,7 +153,7 @@ fn clean_error(learner: &Value, poison: Poison) -> Result<f64> {
     let mut sum = 0.0;
     for seed in SEEDS {
         let (mut model, mut clean) = (Model::new(&config)?, Clean::default());
-        run::learn(&mut model, &mut poisoned(seed, poison), &RunOptions::default(), &mut clean)?;
+        model.learn(&mut poisoned(seed, poison), &RunOptions::default(), &mut clean)?;
         sum += clean.mistakes as f64 / clean.examples as f64;
     }
     Ok(sum / SEEDS.count() as f64)
@@ -208,7 +208,7 @@ fn marked(learner: &Value, variance: f64, seed: u64) -> Result<Vec<bool>> {
     let config = json!({ "tasks": names, "stream": { "simultaneous": true }, "learner": learner });
     let mut model = Model::new(&serde_json::from_value::<RunConfig>(config)?)?;
     let mut stream = random_walk(variance, 4500, seed).stream.numbered_as(model.tasks());
-    run::learn(&mut model, &mut stream, &RunOptions::default(), &mut ())?;
+    model.learn(&mut stream, &RunOptions::default(), &mut ())?;
     let parts = model.learner().as_inspect().parts().unwrap_or_default();
     Ok(parts.iter().map(|parts| parts.outlier_active).collect())
 }

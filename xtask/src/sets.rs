@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use cognate::example::Example;
-use cognate::run::{self, RunOptions};
-use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions};
-use cognate::{Model, RunConfig, Tasks};
+use cognate::run::RunOptions;
+use cognate::stream::{Input, Memory, Order, ReadOptions};
+use cognate::{Model, RunConfig};
 use serde_json::{Value, json};
 
 /// Which sets.
@@ -71,10 +71,9 @@ pub(crate) fn task_count(stream: &Memory) -> usize {
 
 /// A file, its rows scaled to length 1.
 pub(crate) fn load(path: &Path) -> Result<Memory> {
-    let options: RunConfig = serde_json::from_value(json!({ "stream": { "normalize": "l2" } }))?;
-    let options = ReaderOptions { preprocess: options.stream.preprocess(), ..ReaderOptions::default() };
-    let mut reader = Reader::new(vec![Input::File(path.to_owned())], Tasks::open(), options);
-    Memory::load(&mut reader, &Tasks::open()).with_context(|| path.display().to_string())
+    let config: RunConfig = serde_json::from_value(json!({ "stream": { "normalize": "l2" } }))?;
+    let reader = config.reader(vec![Input::File(path.to_owned())], ReadOptions::default())?;
+    reader.into_memory().with_context(|| path.display().to_string())
 }
 
 /// The stream with its own labels and with those of other files: one more label a column, or a label and a task.
@@ -117,6 +116,6 @@ pub(crate) fn run_once(learner: &Value, stream: Memory) -> Result<Model> {
     config.learner.set_rounds(stream.len() as u64);
     let mut model = Model::new(&config)?;
     let mut stream = stream.numbered_as(model.tasks());
-    run::learn(&mut model, &mut stream, &RunOptions::default(), &mut ())?;
+    model.learn(&mut stream, &RunOptions::default(), &mut ())?;
     Ok(model)
 }

@@ -19,12 +19,12 @@ pub(crate) struct Ask {
 
 impl Ask {
     /// Creates the file.
-    pub(crate) fn create(path: &Path, format: Format) -> anyhow::Result<Self> {
+    pub(crate) fn create(path: &Path, format: &Format) -> anyhow::Result<Self> {
         let file = File::create(path).with_context(|| format!("--ask {}", path.display()))?;
         Ok(Self {
             out: BufWriter::with_capacity(1 << 16, file),
             failed: None,
-            marked: format != Format::Jsonl,
+            marked: !matches!(format, Format::Jsonl(_)),
         })
     }
 

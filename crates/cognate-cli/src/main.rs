@@ -5,6 +5,7 @@ mod ask;
 mod clustering;
 mod commands;
 mod curves;
+mod hints;
 mod interrupt;
 mod lab;
 mod output;

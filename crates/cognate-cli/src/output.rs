@@ -5,9 +5,13 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cognate::{RunError, StreamError};
+use cognate::fit::FitError;
+use cognate::model::OpenError;
+use cognate::{Hint, RunError, StreamError};
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::hints::advice;
 
 /// Something that turns while work of unknown length is done; nothing where there is no terminal.
 pub(crate) fn spinner(quiet: bool) -> ProgressBar {
@@ -93,22 +97,34 @@ fn report(error: &anyhow::Error) {
             let blank = " ".repeat(number.len());
             text += &format!("  {number} | {}\n  {blank} | {}^\n", excerpt.text, " ".repeat(excerpt.caret));
         }
-        if let Some(hint) = stream.hint() {
-            text += &format!("  hint: {hint}\n");
-        }
-        if matches!(stream, StreamError::Bad { .. }) {
-            text += "  (--skip-bad N skips and counts up to N bad lines)\n";
-        }
+    }
+    if let Some(advice) = error.chain().find_map(hint).and_then(advice) {
+        text += &format!("  hint: {advice}\n");
+    }
+    if let Some(StreamError::Bad { .. }) = error.chain().find_map(stream_error) {
+        text += "  (--skip-bad N skips and counts up to N bad lines)\n";
     }
     say(text.trim_end());
 }
 
 /// The error of a stream, on its own or as what ended a run.
 fn stream_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a StreamError> {
-    match cause.downcast_ref::<RunError>() {
-        Some(RunError::Stream(error)) => Some(error),
-        _ => cause.downcast_ref(),
-    }
+    let of_run = cause.downcast_ref::<RunError>().and_then(|error| match error {
+        RunError::Stream(error) => Some(error),
+        _ => None,
+    });
+    let of_opening = cause.downcast_ref::<OpenError>().and_then(|error| match error {
+        OpenError::Stream(error) => Some(error),
+        _ => None,
+    });
+    of_run.or(of_opening).or_else(|| cause.downcast_ref())
+}
+
+/// The way out of an error of the library.
+fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<Hint> {
+    let of_run = cause.downcast_ref::<RunError>().and_then(RunError::hint);
+    let of_fit = cause.downcast_ref::<FitError>().and_then(FitError::hint);
+    of_run.or(of_fit).or_else(|| stream_error(cause)?.hint())
 }
 
 const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();

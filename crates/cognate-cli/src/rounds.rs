@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use cognate::RunConfig;
-use cognate::stream::{Batch, Input, Order, Reader, ReaderOptions, Stream as _};
+use cognate::stream::{Batch, Input, Order, ReadOptions, Stream as _};
 
 /// Reads the inputs once to count their rounds, all passes together.
 pub(crate) fn count_rounds(config: &RunConfig, sources: &[Input], skip_bad: u64) -> anyhow::Result<u64> {
@@ -13,16 +13,8 @@ pub(crate) fn count_rounds(config: &RunConfig, sources: &[Input], skip_bad: u64)
             config.learner.id()
         );
     }
-    let tasks = config.declared_tasks()?;
-    let options = ReaderOptions {
-        reading: config.stream.reading(),
-        preprocess: config.stream.preprocess(),
-        features: config.features,
-        skip_bad,
-        ..ReaderOptions::default()
-    };
-    let mut reader = Reader::new(sources.to_vec(), tasks.clone(), options);
-    let (mut batch, mut examples, mut met) = (Batch::default(), 0_u64, tasks.len());
+    let mut reader = config.reader(sources.to_vec(), ReadOptions::default().skip_bad(skip_bad))?;
+    let (mut batch, mut examples, mut met) = (Batch::default(), 0_u64, config.declared_tasks()?.len());
     loop {
         reader.fill(&mut batch)?;
         if batch.is_empty() {

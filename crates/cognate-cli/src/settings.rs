@@ -4,14 +4,15 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
-use cognate::stream::StreamConfig;
+use cognate::stream::{Format, StreamConfig};
 use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig, nearest_first, nearest_names};
 use serde_json::{Map, Value, json};
 
-use crate::args::{FitArgs, LearnArgs, StreamArgs};
+use crate::args::{FitArgs, FormatArgs, LearnArgs, StreamArgs};
 
 /// Parameters that name one of several choices: another choice replaces, the same one is added to.
-const CHOICES: [&str; 6] = ["learner", "query", "interaction", "kernel", "graph", "penalty"];
+const CHOICES: [&str; 8] =
+    ["learner", "query", "interaction", "kernel", "graph", "penalty", "format", "naming"];
 
 /// What a command line says about a config.
 struct Given<'a> {
@@ -118,9 +119,8 @@ fn resolve(given: &Given<'_>, base: Value) -> anyhow::Result<RunConfig> {
     if let Some(path) = given.config {
         merge(&mut tree, read_file(path)?, "");
     }
-    let flags = flags(given);
-    check_flags(&flags)?;
-    merge(&mut tree, flags, "");
+    lay_stream(&mut tree, given.stream)?;
+    merge(&mut tree, flags(given), "");
     let learner = match given.learner {
         Some(id) => {
             known_learner(id)?;
@@ -188,28 +188,28 @@ fn anchor_files(tree: &mut Value, folder: &Path) {
 
 /// The stream of a base tree with the flags laid upon it.
 pub(crate) fn stream_config(args: &StreamArgs, base: Value) -> anyhow::Result<StreamConfig> {
-    let flags = json!({ "stream": stream_flags(args) });
-    check_flags(&flags)?;
     let mut tree = base;
-    merge(&mut tree, flags, "");
+    lay_stream(&mut tree, args)?;
     let config: RunConfig = serde_json::from_value(tree)?;
     config.validate()?;
     Ok(config.stream)
 }
 
-/// The flags of a stream, as a tree.
+/// Lays the flags of a stream upon a tree.
+fn lay_stream(tree: &mut Value, stream: &StreamArgs) -> anyhow::Result<()> {
+    let flags = json!({ "stream": stream_flags(stream) });
+    check_flags(&flags)?;
+    lay_format(tree, &stream.format)?;
+    lay_naming(tree, &stream.format)?;
+    merge(tree, flags, "");
+    Ok(())
+}
+
+/// The flags of a stream whose parameters stand by themselves, as a tree.
 fn stream_flags(stream: &StreamArgs) -> Map<String, Value> {
     let mut tree = Map::new();
     let mut put = |key: &str, value: Option<Value>| value.map(|value| tree.insert(key.to_owned(), value));
-    let format = &stream.format;
-    put("format", format.format.as_ref().map(|format| json!(format)));
-    put("task-namespace", format.task_namespace.as_ref().map(|name| json!(name)));
-    put("task-column", format.task_column.as_ref().map(|name| json!(name)));
-    put("label-column", format.label_column.as_ref().map(|name| json!(name)));
-    put("categorical", (!format.categorical.is_empty()).then(|| json!(format.categorical)));
-    put("bits", format.bits.map(|bits| json!(bits)));
-    put("names", format.no_names.then_some(json!(false)));
-    put("one-vs-all", format.one_vs_all.then_some(json!(true)));
+    put("one-vs-all", stream.format.one_vs_all.then_some(json!(true)));
     put("normalize", stream.normalize.as_ref().map(|normalize| json!(normalize)));
     put("clip", stream.clip.map(|clip| json!(clip)));
     put("bias", stream.bias.map(|bias| json!(bias)));
@@ -220,9 +220,56 @@ fn stream_flags(stream: &StreamArgs) -> Map<String, Value> {
     tree
 }
 
+/// Lays the format upon a tree, with the flags that belong to one.
+fn lay_format(tree: &mut Value, flags: &FormatArgs) -> anyhow::Result<()> {
+    if let Some(format) = &flags.format {
+        serde_json::from_value::<Format>(json!(format))
+            .map_err(|error| anyhow::anyhow!("--format {format}: {}", nearest_first(&error.to_string())))?;
+        merge(tree, json!({ "stream": { "format": { format: {} } } }), "");
+    }
+    let categorical = (!flags.categorical.is_empty()).then(|| json!(flags.categorical));
+    let parameters = [
+        ("vw", "task-namespace", flags.task_namespace.as_ref().map(|name| json!(name))),
+        ("csv", "task-column", flags.task_column.as_ref().map(|name| json!(name))),
+        ("csv", "label-column", flags.label_column.as_ref().map(|name| json!(name))),
+        ("csv", "categorical", categorical),
+    ];
+    for (format, name, value) in parameters {
+        let Some(value) = value else { continue };
+        if chosen(&tree["stream"]["format"]) != Some(format) {
+            bail!("--{name}: is a parameter of the format `{format}`; add --format {format}");
+        }
+        merge(tree, json!({ "stream": { "format": { format: { name: value } } } }), "");
+    }
+    Ok(())
+}
+
+/// Lays upon a tree how names are hashed.
+fn lay_naming(tree: &mut Value, flags: &FormatArgs) -> anyhow::Result<()> {
+    if let Some(bits) = flags.bits {
+        merge(tree, json!({ "stream": { "naming": { "hashed": { "bits": bits } } } }), "");
+    }
+    if flags.no_names {
+        if chosen(&tree["stream"]["naming"]) != Some("hashed") {
+            bail!("--no-names: names can be forgotten only where they are hashed; add --bits");
+        }
+        merge(tree, json!({ "stream": { "naming": { "hashed": { "names": false } } } }), "");
+    }
+    Ok(())
+}
+
+/// The name of a choice that a tree makes, if it makes one.
+fn chosen(choice: &Value) -> Option<&str> {
+    match choice {
+        Value::String(name) => Some(name),
+        Value::Object(tagged) => tagged.keys().next().map(String::as_str),
+        _ => None,
+    }
+}
+
 /// The flags that are parameters, as a tree.
 fn flags(given: &Given<'_>) -> Value {
-    let mut all = json!({ "stream": stream_flags(given.stream) });
+    let mut all = json!({});
     if let Some(tasks) = given.tasks {
         all["tasks"] = match tasks.parse::<u32>() {
             Ok(count) => json!(count),
@@ -259,11 +306,7 @@ fn known_learner(id: &str) -> anyhow::Result<()> {
 
 /// The learner that a tree names, or the default one.
 fn chosen_learner(tree: &Value) -> String {
-    match &tree["learner"] {
-        Value::String(id) => id.clone(),
-        Value::Object(choice) if !choice.is_empty() => choice.keys().next().cloned().unwrap_or_default(),
-        _ => LearnerConfig::default().id().to_owned(),
-    }
+    chosen(&tree["learner"]).unwrap_or(LearnerConfig::default().id()).to_owned()
 }
 
 /// Puts each `--set KEY=VALUE` below the learner, or the query; an error names the one at fault.

@@ -1,7 +1,7 @@
 //! NumPy arrays as tables, where they lie.
 
 use cognate::Tasks;
-use cognate::stream::{Cell, Features, Indices, RowTasks, Table, TableError, Values};
+use cognate::stream::{FeatureValue, Features, Indices, RowTasks, Table, TableError, Values};
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
     PyUntypedArrayMethods,
@@ -244,14 +244,14 @@ pub(crate) fn label(label: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
 /// Features as a dictionary or as a pair of arrays, handed on; whether they have names is asked first.
 pub(crate) fn with_features<R>(
     x: &Bound<'_, PyAny>,
-    use_them: impl FnOnce(&mut Features<'_>) -> PyResult<R>,
+    use_them: impl FnOnce(Features<'_>) -> PyResult<R>,
 ) -> PyResult<R> {
     if let Ok(cells) = x.cast::<PyDict>() {
         return match cells.keys().iter().next() {
             Some(key) if key.is_instance_of::<PyString>() => named(cells, use_them),
-            Some(_) => use_them(&mut Features::Numbered(&mut numbered(cells)?)),
+            Some(_) => use_them(Features::Numbered(&numbered(cells)?)),
             // Without features there is nothing to tell names from numbers by.
-            None => use_them(&mut Features::Nothing),
+            None => use_them(Features::Nothing),
         };
     }
     if let Ok(pair) = x.cast::<PyTuple>()
@@ -259,7 +259,7 @@ pub(crate) fn with_features<R>(
     {
         let (indices, values) = (pair.get_item(0)?, pair.get_item(1)?);
         let (indices, values) = (HeldIndices::new("indices", &indices)?, HeldValues::new("values", &values)?);
-        return use_them(&mut Features::Numbered(&mut pairs(indices.view()?, values.view()?)?));
+        return use_them(Features::Numbered(&pairs(indices.view()?, values.view()?)?));
     }
     Err(data_error(format!("x: found {}; expected a dictionary, or (indices, values)", shown(x))))
 }
@@ -312,10 +312,7 @@ fn numbered(cells: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, f64)>> {
 }
 
 /// Features by name.
-fn named<R>(
-    cells: &Bound<'_, PyDict>,
-    use_them: impl FnOnce(&mut Features<'_>) -> PyResult<R>,
-) -> PyResult<R> {
+fn named<R>(cells: &Bound<'_, PyDict>, use_them: impl FnOnce(Features<'_>) -> PyResult<R>) -> PyResult<R> {
     let items: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> =
         cells.iter().filter(|(_, value)| !value.is_none()).collect();
     let mut found = Vec::with_capacity(items.len());
@@ -325,17 +322,17 @@ fn named<R>(
             data_error(format!("feature {key}: features of an example have names, or numbers, all of them"))
         })?;
         let cell = if let Ok(text) = value.cast::<PyString>() {
-            Cell::Text(text.to_str()?)
+            FeatureValue::Text(text.to_str()?)
         } else if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
-            Cell::Number(value.extract()?)
+            FeatureValue::Number(value.extract()?)
         } else {
             let number = value.extract::<f64>();
-            Cell::Number(number.map_err(|_| {
+            FeatureValue::Number(number.map_err(|_| {
                 let (name, value) = (shown(key), shown(value));
                 data_error(format!("feature {name}: found {value}; expected a number or a text"))
             })?)
         };
         found.push((name.to_str()?, cell));
     }
-    use_them(&mut Features::Named(&found))
+    use_them(Features::Mixed(&found))
 }

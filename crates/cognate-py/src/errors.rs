@@ -2,8 +2,9 @@
 
 use cognate::fit::FitError;
 use cognate::interaction::InteractionFileError;
+use cognate::model::OpenError;
 use cognate::stream::TableError;
-use cognate::{ConfigError, RunError, SnapshotError, StreamError};
+use cognate::{ConfigError, Hint, RunError, SnapshotError, StreamError, UnknownTask};
 use pyo3::prelude::*;
 
 mod classes {
@@ -39,6 +40,22 @@ impl Raised for ConfigError {
     }
 }
 
+impl Raised for UnknownTask {
+    fn raised(self) -> PyErr {
+        data_error(self.to_string())
+    }
+}
+
+impl Raised for OpenError {
+    fn raised(self) -> PyErr {
+        match self {
+            Self::Config(error) => error.raised(),
+            Self::Stream(error) => error.raised(),
+            other => data_error(other.to_string()),
+        }
+    }
+}
+
 impl Raised for TableError {
     fn raised(self) -> PyErr {
         data_error(self.to_string())
@@ -55,16 +72,52 @@ impl Raised for StreamError {
     fn raised(self) -> PyErr {
         match &self {
             Self::Io { .. } => classes::FileError::new_err(self.to_string()),
-            _ => data_error(self.to_string()),
+            _ => data_error(advised(&self, self.hint())),
         }
     }
+}
+
+/// A message with the way out, in keywords of the package.
+fn advised(error: &dyn std::fmt::Display, hint: Option<Hint>) -> String {
+    match hint.and_then(advice) {
+        Some(advice) => format!("{error} ({advice})"),
+        None => error.to_string(),
+    }
+}
+
+/// What to do about an error.
+fn advice(hint: Hint) -> Option<&'static str> {
+    Some(match hint {
+        Hint::LooksLikeVw => "this looks like Vowpal Wabbit's format: stream={\"format\": \"vw\"}",
+        Hint::LooksLikeCsv => "this looks like CSV: stream={\"format\": \"csv\"}",
+        Hint::LooksLikeJsonl => "this looks like JSON: stream={\"format\": \"jsonl\"}",
+        Hint::CountFromOne => "indices count from 1; the file seems to count from 0",
+        Hint::DeclareTasks => "name them all with `tasks`, or leave `tasks` out to meet them on the way",
+        Hint::OnlyCommas => "only commas part the columns",
+        Hint::NameColumns => {
+            "stream={\"format\": {\"csv\": {\"label_column\": …, \"task_column\": …}}} names the columns"
+        }
+        Hint::Categorical => {
+            "leave a missing cell empty; columns of texts that may look like numbers are `categorical`"
+        }
+        Hint::OneLineFields => "a field ends on the line on which it begins",
+        Hint::OpenFeatures => "leave `features` out to meet them on the way",
+        Hint::AddUp => "add the values up, or give the features names of their own",
+        Hint::NotSimultaneous => "leave `simultaneous` out to learn one example per round",
+        Hint::LabelRounds => "label it, or leave `simultaneous` out to learn one example per round",
+        Hint::Scale => {
+            "scale the examples, stream={\"normalize\": \"l2\"} or {\"clip\": …}, or choose smaller parameters"
+        }
+        Hint::Fit => "call `fit`",
+        _ => return None,
+    })
 }
 
 impl Raised for RunError {
     fn raised(self) -> PyErr {
         match self {
             Self::Stream(error) => error.raised(),
-            other => classes::RunError::new_err(other.to_string()),
+            other => classes::RunError::new_err(advised(&other, other.hint())),
         }
     }
 }
@@ -74,7 +127,7 @@ impl Raised for FitError {
         match self {
             Self::Config(error) => error.raised(),
             Self::Stream(error) => error.raised(),
-            other => classes::FitError::new_err(other.to_string()),
+            other => classes::FitError::new_err(advised(&other, other.hint())),
         }
     }
 }

@@ -2,17 +2,15 @@
 
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 use cognate::example::BIAS_FEATURE;
 use cognate::fit::{Examples, FitOptions, Kind};
 use cognate::metrics::Tally;
-use cognate::run::{RunOptions, learn, margins};
-use cognate::stream::{
-    Batch, Features, Format, Input, Labels, Memory, Reader, ReaderOptions, Rows, StreamConfig, TableStream,
-};
-use cognate::{RunConfig, Stream, TaskId, nearest_first, nearest_names};
+use cognate::stream::{Input, Labels, ReadOptions};
+use cognate::{RunConfig, RunOptions, Stream, TaskId, nearest_first};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -28,10 +26,7 @@ use crate::watch::{Curves, Table, Watch, signals};
 struct Held {
     model: cognate::Model,
     config: RunConfig,
-    /// Whether features may still turn out to have names: nobody said, and none has come.
-    undecided: bool,
     curves: Curves,
-    rows: Rows,
 }
 
 /// A model; `cognate.Learner` is what people use.
@@ -41,28 +36,14 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    fn of(model: cognate::Model, config: RunConfig, undecided: bool) -> Self {
-        let held = Held { model, config, undecided, curves: Curves::default(), rows: Rows::default() };
-        Self { held: Mutex::new(held) }
+    fn of(model: cognate::Model, config: RunConfig) -> Self {
+        Self { held: Mutex::new(Held { model, config, curves: Curves::default() }) }
     }
 
     /// A model that was read from somewhere.
-    fn restored(model: cognate::Model) -> PyResult<Self> {
-        let known = model.config();
-        let mut stream = json!(known.reading);
-        stream["normalize"] = json!(known.preprocess.normalize);
-        stream["clip"] = json!(known.preprocess.clip);
-        stream["bias"] = json!(known.preprocess.bias);
-        stream["simultaneous"] = json!(known.simultaneous);
-        let tasks = model.tasks();
-        let names = || json!(tasks.names().collect::<Vec<_>>());
-        let tasks = tasks.limit().map(|limit| if limit == tasks.len() { names() } else { json!(limit) });
-        let tree = json!({
-            "tasks": tasks, "features": known.features, "stream": stream, "learner": known.learner, "query": known.query,
-        });
-        let config = serde_json::from_value(tree).map_err(|error| config_error(error.to_string()))?;
-        let undecided = known.reading.is_default() && model.rounds() == 0;
-        Ok(Self::of(model, config, undecided))
+    fn restored(model: cognate::Model) -> Self {
+        let config = model.run_config();
+        Self::of(model, config)
     }
 
     /// The model to itself; other threads wait without keeping Python from the rest.
@@ -74,31 +55,6 @@ impl Model {
 }
 
 impl Held {
-    /// Decides what features are by the first that comes.
-    fn meet_kind(&mut self, features: &Features<'_>) -> PyResult<()> {
-        match features {
-            Features::Named(_) if self.undecided && self.model.rounds() == 0 => {
-                self.config.stream.format = Format::Jsonl;
-                self.model = cognate::Model::new(&self.config).map_err(Raised::raised)?;
-                self.undecided = false;
-            }
-            Features::Numbered(_) => self.undecided = false,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Takes back what the first example with features decided, which was refused after all.
-    fn forget_kind(&mut self) -> PyResult<()> {
-        if self.model.rounds() > 0 {
-            return Ok(());
-        }
-        self.config.stream.format = Format::default();
-        self.model = cognate::Model::new(&self.config).map_err(Raised::raised)?;
-        self.undecided = true;
-        Ok(())
-    }
-
     /// Learns a stream; the error is that of the run, or of whoever wanted to stop.
     fn learn(
         &mut self,
@@ -110,25 +66,15 @@ impl Held {
         let Self { model, curves, .. } = self;
         py.detach(move || {
             let mut watch = Watch::new(curves, table);
-            let learnt = learn(model, stream, options, &mut watch);
+            let learnt = model.learn(stream, options, &mut watch);
             watch.finish()?;
             learnt.map(drop).map_err(Raised::raised)
         })
     }
 
-    fn options() -> RunOptions {
-        RunOptions { inputs: vec!["rows".to_owned()], ..RunOptions::default() }
-    }
-
     fn find_task(&self, task: &Bound<'_, PyAny>) -> PyResult<TaskId> {
         let name = task_name(task)?.unwrap_or_else(|| "default".to_owned());
-        self.model.tasks().find(&name).ok_or_else(|| {
-            let near = nearest_names(&name, self.model.tasks().names());
-            data_error(format!(
-                "no task is called {name:?}; nearest: {}",
-                near[..near.len().min(5)].join(", ")
-            ))
-        })
+        self.model.task(&name).map_err(Raised::raised)
     }
 }
 
@@ -154,8 +100,6 @@ impl Model {
             let message = error.to_string();
             config_error(nearest_first(message.split(" at line ").next().unwrap_or_default()))
         };
-        let tree: Value = serde_json::from_str(config).map_err(read)?;
-        let undecided = tree["stream"]["format"].is_null() && tree["stream"]["bits"].is_null();
         let mut config: RunConfig = serde_json::from_str(config).map_err(read)?;
         config.read_files().map_err(Raised::raised)?;
         if config.learner.wants_rounds() {
@@ -164,20 +108,20 @@ impl Model {
             ));
         }
         let model = cognate::Model::new(&config).map_err(Raised::raised)?;
-        Ok(Self::of(model, config, undecided))
+        Ok(Self::of(model, config))
     }
 
     /// Reads a model file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let model = py.detach(|| cognate::Model::load(&path)).map_err(Raised::raised)?;
-        Self::restored(model)
+        Ok(Self::restored(model))
     }
 
     /// Reads the bytes of a model file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Self::restored(cognate::Model::from_bytes(bytes).map_err(Raised::raised)?)
+        Ok(Self::restored(cognate::Model::from_bytes(bytes).map_err(Raised::raised)?))
     }
 
     /// Writes a model file.
@@ -202,20 +146,11 @@ impl Model {
     ) -> PyResult<()> {
         let (task, label) = (task_name(task)?, label(y)?);
         let mut held = self.lock(py)?;
-        let decided = !held.undecided;
-        held.rows.clear();
-        let pushed = with_features(x, |features| {
-            held.meet_kind(features)?;
-            let Held { model, rows, .. } = &mut *held;
-            rows.push(model, task.as_deref(), features, label).map_err(Raised::raised)
-        });
-        if pushed.is_err() && !decided {
-            held.forget_kind()?;
-        }
-        pushed?;
-        let Held { model, curves, rows, .. } = &mut *held;
+        let Held { model, curves, .. } = &mut *held;
+        let mut rows = model.rows();
+        with_features(x, |features| rows.push(task.as_deref(), features, label).map_err(Raised::raised))?;
         let mut watch = Watch::new(curves, None);
-        learn(model, rows, &RunOptions::default(), &mut watch).map_err(Raised::raised)?;
+        rows.learn(&mut watch).map_err(Raised::raised)?;
         watch.finish()
     }
 
@@ -234,42 +169,30 @@ impl Model {
             )));
         }
         let mut held = self.lock(py)?;
-        let decided = !held.undecided;
-        let options = Held::options();
-        let mut rows = Rows::default();
+        let Held { model, curves, .. } = &mut *held;
+        let mut rows = model.rows();
         for ((x, y), task) in x.iter().zip(y).zip(tasks) {
-            let pushed = task_name(&task).and_then(|task| {
-                let label = label(&y)?;
-                with_features(&x, |features| {
-                    held.meet_kind(features)?;
-                    rows.push(&mut held.model, task.as_deref(), features, label).map_err(Raised::raised)
-                })
-            });
-            if let Err(error) = pushed {
-                rows.undo(&mut held.model);
-                if !decided {
-                    held.forget_kind()?;
-                }
-                return Err(error);
-            }
+            let (task, label) = (task_name(&task)?, label(&y)?);
+            with_features(&x, |features| {
+                rows.push(task.as_deref(), features, label).map_err(Raised::raised)
+            })?;
         }
-        held.learn(py, &mut rows, &options, None)
+        py.detach(move || {
+            let mut watch = Watch::new(curves, None);
+            let learnt = rows.learn(&mut watch);
+            watch.finish()?;
+            learnt.map_err(Raised::raised)
+        })
     }
 
     /// The margin of one example.
     fn margin_one(&self, py: Python<'_>, x: &Bound<'_, PyAny>, task: &Bound<'_, PyAny>) -> PyResult<f64> {
         let task = task_name(task)?;
-        let mut held = self.lock(py)?;
-        let Held { model, rows, undecided, .. } = &mut *held;
-        rows.clear();
+        let held = self.lock(py)?;
         with_features(x, |features| {
-            // Before the first name is learnt every example has the margin of none.
-            if matches!(features, Features::Named(_)) && *undecided {
-                *features = Features::Nothing;
-            }
-            rows.push_unlearnt(model, task.as_deref(), features).map_err(Raised::raised)
-        })?;
-        Ok(margins(model, rows.batch()).pop().unwrap_or_default())
+            let prediction = held.model.predict_row(task.as_deref(), features);
+            prediction.map(|prediction| prediction.margin).map_err(Raised::raised)
+        })
     }
 
     /// Learns the rows of a table, in this order where one is given.
@@ -285,23 +208,20 @@ impl Model {
         let (table, labels) = (HeldTable::new(table)?, HeldValues::new("y", y)?);
         let (table, labels) = (table.view()?, labels.view()?);
         let mut held = self.lock(py)?;
-        held.meet_kind(&Features::Numbered(&mut Vec::new()))?;
         held.refuse_names()?;
         let tasks = row_tasks(tasks, held.model.tasks(), table.rows())?;
-        let known = held.model.config();
-        let (preprocess, features) = (known.preprocess, known.features);
+        let model = &held.model;
         let mut stream = py
             .detach(|| {
-                table.check(features)?;
-                TableStream::new(&table, &tasks, preprocess, features)?.labelled(labels, Labels::Required)
+                table.check(model.config().features)?;
+                model.table(&table, &tasks)?.labelled(labels, Labels::Required)
             })
             .map_err(Raised::raised)?;
         let order = order.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
         if let Some(order) = order {
             stream = stream.ordered(order).map_err(Raised::raised)?;
         }
-        let options = Held::options();
-        held.learn(py, &mut stream, &options, None)
+        held.learn(py, &mut stream, &RunOptions::default(), None)
     }
 
     /// Margins of the rows of a table.
@@ -314,23 +234,18 @@ impl Model {
         let table = HeldTable::new(table)?;
         let table = table.view()?;
         let held = self.lock(py)?;
-        if !held.undecided {
-            held.refuse_names()?;
-        }
+        held.refuse_names()?;
         let tasks = row_tasks(tasks, held.model.tasks(), table.rows())?;
         let model = &held.model;
         let found = py.detach(|| {
-            let known = model.config();
-            table.check(known.features)?;
-            let mut stream = TableStream::new(&table, &tasks, known.preprocess, known.features)?;
-            let (mut batch, mut found) = (Batch::default(), Vec::with_capacity(table.rows()));
-            loop {
-                stream.fill(&mut batch)?;
-                if batch.is_empty() {
-                    return Ok::<_, cognate::StreamError>(found);
-                }
-                found.extend(margins(model, &batch));
-            }
+            table.check(model.config().features)?;
+            let mut stream = model.table(&table, &tasks)?;
+            let mut found = Vec::with_capacity(table.rows());
+            model.predict(&mut stream, NonZeroUsize::MIN, &mut |predictions| {
+                found.extend_from_slice(predictions.margins());
+                ControlFlow::Continue(())
+            })?;
+            Ok::<_, cognate::StreamError>(found)
         });
         Ok(PyArray1::from_vec(py, found.map_err(Raised::raised)?))
     }
@@ -338,33 +253,14 @@ impl Model {
     /// Learns files as `cognate learn` does; the lines of its progressive table, as JSON.
     fn learn_files(&self, py: Python<'_>, paths: Vec<PathBuf>, skip_bad: u64) -> PyResult<String> {
         let mut held = self.lock(py)?;
-        held.undecided = false;
-        let StreamConfig { passes, order, seed, simultaneous, .. } = held.config.stream;
-        let known = held.model.config();
-        let options = ReaderOptions {
-            reading: known.reading.clone(),
-            names: held.model.names().clone(),
-            preprocess: known.preprocess,
-            labels: Labels::Optional,
-            features: known.features,
-            skip_bad,
-            ..ReaderOptions::default()
-        };
-        let inputs: Vec<Input> = paths.into_iter().map(Input::File).collect();
-        let names = inputs.iter().map(Input::name).collect();
-        let tasks = held.model.tasks().clone();
-        let mut reader = Reader::new(inputs, tasks.clone(), options);
-        let mut stream: Box<dyn Stream> = if order.is_as_read() {
-            Box::new(reader)
-        } else {
-            let memory = py.detach(|| Memory::load(&mut reader, &tasks)).map_err(Raised::raised)?;
-            Box::new(memory.ordered(order, seed, simultaneous))
-        };
+        let Held { model, config, .. } = &*held;
+        let inputs = paths.into_iter().map(Input::File).collect();
+        let read = ReadOptions::default().labels(Labels::Optional).skip_bad(skip_bad);
+        let mut stream = py.detach(|| model.open(inputs, &config.stream, read)).map_err(Raised::raised)?;
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let options =
-            RunOptions { passes, threads, inputs: names, serve: order.into(), ..RunOptions::default() };
+        let options = RunOptions { threads, ..RunOptions::of(&config.stream) };
         let mut table = Table::new(held.model.metrics());
-        held.learn(py, &mut stream, &options, Some(&mut table))?;
+        held.learn(py, &mut *stream, &options, Some(&mut table))?;
         table.finish(held.model.metrics());
         let lines = table.lines.iter().map(|(counts, tasks, since)| {
             let mut line = tally(counts);
@@ -390,13 +286,12 @@ impl Model {
         let (table, labels) = (HeldTable::new(table)?, HeldValues::new("y", y)?);
         let (table, labels) = (table.view()?, labels.view()?);
         let mut held = self.lock(py)?;
-        held.undecided = false;
         let declared = held.config.declared_tasks().map_err(Raised::raised)?;
         let tasks = row_tasks(tasks, &declared, table.rows())?;
         let config = &held.config;
         let (model, fitted) = py.detach(|| {
             table.check(config.features).map_err(Raised::raised)?;
-            let stream = TableStream::new(&table, &tasks, config.stream.preprocess(), config.features);
+            let stream = config.table(&table, &tasks);
             let mut stream =
                 stream.and_then(|rows| rows.labelled(labels, Labels::Real)).map_err(Raised::raised)?;
             let examples = Examples::read_as(&mut stream, &declared, kind).map_err(Raised::raised)?;
@@ -532,7 +427,7 @@ impl Model {
 impl Held {
     /// That columns of an array can be features of this model.
     fn refuse_names(&self) -> PyResult<()> {
-        if self.model.names().naming() == cognate::feature_names::Naming::Numbered {
+        if !self.model.has_names() {
             return Ok(());
         }
         Err(data_error(

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use crate::example::{Example, TaskId, is_mistake};
+use crate::hint::Hint;
 use crate::learner::{Outcome, in_task_order};
 use crate::metrics::Metrics;
 use crate::model::Model;
@@ -134,10 +135,7 @@ pub enum RunError {
     #[error(transparent)]
     Stream(#[from] StreamError),
     /// A margin is infinite or no number.
-    #[error(
-        "round {round}: the margin of task {task} is {margin}; its numbers have grown beyond all bounds \
-         (scale the examples with --normalize l2 or --clip, or choose smaller parameters)"
-    )]
+    #[error("round {round}: the margin of task {task} is {margin}; its numbers have grown beyond all bounds")]
     Diverged {
         /// The round, from 1 over the model's life.
         round: u64,
@@ -147,7 +145,7 @@ pub enum RunError {
         margin: f64,
     },
     /// The learner is fitted to all examples at once.
-    #[error("`{learner}` does not learn from streams; it is fitted to all examples at once (`cognate fit`)")]
+    #[error("`{learner}` does not learn from streams; it is fitted to all examples at once")]
     Batch {
         /// The learner's id.
         learner: &'static str,
@@ -167,6 +165,18 @@ pub enum RunError {
         /// The most it can take.
         limit: usize,
     },
+}
+
+impl RunError {
+    /// A way out, where there is one to tell.
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Stream(error) => error.hint(),
+            Self::Diverged { .. } => Some(Hint::Scale),
+            Self::Batch { .. } => Some(Hint::Fit),
+            Self::NoRound | Self::TooManyTasks { .. } => None,
+        }
+    }
 }
 
 /// Learns a stream to its end, or until the observer breaks: [`Model::learn`].

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cognate::algorithms::{About, Protocol};
-use cognate::stream::{Batch, Input, Memory, Order, Reader, ReaderOptions, Stream as _};
-use cognate::{LearnerConfig, REGISTRY, Tasks};
+use cognate::stream::{Batch, Input, Memory, Order, ReadOptions, Stream as _};
+use cognate::{LearnerConfig, REGISTRY, RunConfig};
 use serde_json::{Value, json};
 
 use super::files::{Folders, generated};
@@ -78,7 +78,7 @@ pub(super) fn measure(
             return Ok(());
         }
         let mut shuffled = stream.clone().ordered(Order::Shuffle, 1, false);
-        let stream = Memory::load(&mut shuffled, &Tasks::open())?;
+        let stream = Memory::load(&mut shuffled)?;
         let vw = folders.bench.join("accuracy.vw");
         write_vw(&stream, &vw)?;
         row(folders, peers, name, &stream, &vw, Some(&mut tally), &mut text)
@@ -89,8 +89,8 @@ pub(super) fn measure(
             Some(folder) => folder.join(format!("{}.svm", preset.name)),
             None => generated(folders, preset, preset.rows)?,
         };
-        let mut reader = Reader::new(vec![Input::File(svm.clone())], Tasks::open(), ReaderOptions::default());
-        let stream = Memory::load(&mut reader, &Tasks::open())?;
+        let input = Input::File(svm.clone());
+        let stream = RunConfig::default().reader(vec![input], ReadOptions::default())?.into_memory()?;
         let vw = folders.bench.join("accuracy.vw");
         write_vw(&stream, &vw)?;
         let name = format!("{} {}", preset.letter, preset.name);

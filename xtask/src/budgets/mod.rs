@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::Memory;
 use cognate::{Metrics, Model, RunConfig, Tasks};
 use serde_json::{Value, json};
@@ -143,6 +143,6 @@ impl Observer for Counts {
 fn counts(learner: &Value, tasks: usize, mut stream: Memory) -> Result<Counts> {
     let config: RunConfig = serde_json::from_value(json!({ "tasks": tasks, "learner": learner }))?;
     let (mut model, mut counts) = (Model::new(&config)?, Counts::default());
-    run::learn(&mut model, &mut stream, &RunOptions::default(), &mut counts)?;
+    model.learn(&mut stream, &RunOptions::default(), &mut counts)?;
     Ok(counts)
 }

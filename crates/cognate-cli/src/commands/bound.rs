@@ -1,17 +1,17 @@
 //! `cognate bound`: the mistakes of a model beside those that the theorems allow.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use cognate::Model;
 use cognate::bounds::{BestCoupling, Certificate, Comparator, Counted, Theorems, Transcript};
+use cognate::model::ModelConfig;
 use cognate::run::RunOptions;
-use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, StreamConfig};
+use cognate::stream::{Order, ReadOptions, StreamConfig};
+use cognate::{Model, RunConfig};
 use serde_json::json;
 
-use super::{feature_of_name, find_task, inputs, load_model, stream_base};
+use super::{inputs, load_model};
 use crate::args::{BoundArgs, StreamArgs};
 use crate::output::{self, CheckFailed, spinner, table};
 use crate::plot::scale::count;
@@ -70,22 +70,10 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
     }
     let sources = inputs(&args.data)?;
     let mut fresh = model.unlearnt()?;
-    let options = ReaderOptions {
-        reading: config.reading(),
-        preprocess: config.preprocess(),
-        features: model.config().features,
-        skip_bad: args.stream.skip_bad,
-        ..ReaderOptions::default()
-    };
-    let mut reader = Reader::new(sources.clone(), fresh.tasks().clone(), options);
-    let memory = Memory::load(&mut reader, fresh.tasks())?;
+    let read = ReadOptions::default().skip_bad(args.stream.skip_bad);
+    let memory = fresh.reader(sources, read)?.into_memory()?;
     let mut stream = memory.ordered(config.order, config.seed, config.simultaneous);
-    let options = RunOptions {
-        passes: config.passes,
-        threads: NonZeroUsize::MIN,
-        inputs: sources.iter().map(Input::name).collect(),
-        ..RunOptions::default()
-    };
+    let options = RunOptions::of(&config);
     let transcript = Transcript::record(&mut fresh, &mut stream, &options)?;
     let (learnt, found) = (model.metrics().total(), fresh.metrics().total());
     if (learnt.mistakes, learnt.examples) != (found.mistakes, found.examples) {
@@ -103,22 +91,19 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
 
 /// How the model's stream was read: what the model remembers, and the flags for the rest.
 fn stream_of(model: &Model, flags: &StreamArgs) -> anyhow::Result<StreamConfig> {
-    let known = model.config();
-    let config = stream_config(flags, json!({ "stream": stream_base(known) }))?;
-    if config.reading() != known.reading {
+    let base = model.run_config();
+    let stream = stream_config(flags, json!({ "stream": base.stream }))?;
+    let asked = ModelConfig::of(&RunConfig { stream: stream.clone(), ..base });
+    let mut known = model.config().clone();
+    known.seed = asked.seed;
+    if asked != known {
         bail!(
-            "the model was learnt from {}, but the flags say otherwise; leave them out",
-            json!(known.reading)
+            "the model was learnt with {}, but the flags say {}; leave them out",
+            json!(known),
+            json!(asked),
         );
     }
-    if config.preprocess() != known.preprocess || config.simultaneous != known.simultaneous {
-        bail!(
-            "the model was learnt with {} and simultaneous = {}, but the flags say otherwise; leave them out",
-            json!(known.preprocess),
-            known.simultaneous,
-        );
-    }
-    Ok(config)
+    Ok(stream)
 }
 
 /// Vectors from CSV: task, feature, value.
@@ -136,8 +121,8 @@ fn read_comparator(path: &Path, model: &Model) -> anyhow::Result<Comparator> {
         }
         let (task, feature, value) =
             split_row(line).with_context(|| format!("{}: {line:?}; expected task,feature,value", at()))?;
-        let task = find_task(model, &task).with_context(at)?;
-        let Some(feature) = feature_of_name(model, feature) else {
+        let task = model.task(&task).with_context(at)?;
+        let Some(feature) = model.feature(feature) else {
             let expected =
                 if model.names().is_empty() { "a number from 1" } else { "a name that the model knows" };
             bail!("{}: feature {feature:?}; expected {expected}, or bias", at());

@@ -12,8 +12,8 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
 use cognate::metrics::{Metrics, Tally};
-use cognate::run::{Observer, Progress, RoundReport, RunOptions, learn};
-use cognate::stream::{Labels, Memory, Order, Reader, ReaderOptions, StreamConfig};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions};
+use cognate::stream::{Labels, Memory, Order, ReadOptions, StreamConfig};
 use cognate::{LearnerConfig, Model, REGISTRY, RunConfig, RunError, Tasks, nearest_names};
 use serde_json::{Value, json};
 
@@ -78,16 +78,10 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
 }
 
 fn load(args: &CompareArgs, stream: &StreamConfig, interrupt: &Interrupt) -> anyhow::Result<Memory> {
-    let options = ReaderOptions {
-        reading: stream.reading(),
-        preprocess: stream.preprocess(),
-        labels: Labels::Required,
-        skip_bad: args.stream.skip_bad,
-        stop: interrupt.flag(),
-        ..ReaderOptions::default()
-    };
-    let mut reader = Reader::new(inputs(&args.data)?, Tasks::open(), options);
-    let memory = Memory::load(&mut reader, &Tasks::open())?;
+    let read =
+        ReadOptions::default().labels(Labels::Required).skip_bad(args.stream.skip_bad).stop(interrupt.flag());
+    let config = RunConfig { stream: stream.clone(), ..RunConfig::default() };
+    let memory = config.reader(inputs(&args.data)?, read)?.into_memory()?;
     if memory.is_empty() {
         bail!("{} holds no examples", args.data[0].display());
     }
@@ -300,7 +294,7 @@ impl Contest {
             limit: if let Wanted::First(limit) = wanted { limit } else { usize::MAX },
         };
         let started = Instant::now();
-        let learnt = learn(&mut model, &mut stream, &options, &mut watch);
+        let learnt = model.learn(&mut stream, &options, &mut watch);
         let seconds = started.elapsed().as_secs_f64();
         if self.pool.asked() {
             return Err(Interrupted.into());

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context;
 use cognate::linalg::Symmetric;
 use cognate::metrics::{Metrics, Tally};
-use cognate::run::{Observer, Progress, RoundReport, RunOptions, learn};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::synthetic::{Related, Synthetic};
 use cognate::stream::write_example;
 use cognate::{Model, RunConfig, Tasks};
@@ -117,7 +117,7 @@ fn learn_one_way(name: &str, learner: &serde_json::Value, made: &Synthetic) -> a
     let mut model = Model::new(&config)?;
     let mut curves = Watch(Curves::new());
     let started = Instant::now();
-    learn(&mut model, &mut made.stream.clone(), &RunOptions::default(), &mut curves)?;
+    model.learn(&mut made.stream.clone(), &RunOptions::default(), &mut curves)?;
     let run = page_run(name, &model, &curves.0, started.elapsed().as_secs_f64());
     Ok((model, run))
 }

@@ -10,7 +10,7 @@ use cognate::fit::{
     Candidate, Examples, FitOptions, FitStatus, Fitted, Fitter, Kind, Score, Selection, Stopped, folds,
     score, select,
 };
-use cognate::stream::{Labels, Reader, ReaderOptions};
+use cognate::stream::{Labels, ReadOptions};
 use cognate::{LearnerConfig, Model, RunConfig, TaskId};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -35,20 +35,11 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut config = fit_config(args)?;
     config.validate()?;
-    let tasks = config.declared_tasks()?;
     check_outputs(&args.data, &[("model", &args.model), ("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
-    let options = ReaderOptions {
-        reading: config.stream.reading(),
-        preprocess: config.stream.preprocess(),
-        labels: Labels::Real,
-        features: config.features,
-        skip_bad: args.skip_bad,
-        stop: interrupt.flag(),
-        ..ReaderOptions::default()
-    };
-    let mut reader = Reader::new(inputs(&args.data)?, tasks.clone(), options);
-    let examples = Examples::read(&mut reader, &tasks)?;
+    let read = ReadOptions::default().labels(Labels::Real).skip_bad(args.skip_bad).stop(interrupt.flag());
+    let mut reader = config.reader(inputs(&args.data)?, read)?;
+    let examples = Examples::read(&mut reader, &config.declared_tasks()?)?;
     if interrupt.asked() {
         return Err(Interrupted.into());
     }
@@ -78,8 +69,7 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
         bar.tick();
         !interrupt.asked()
     };
-    let (mut model, fitted) = Model::fit(&config, &examples, &options, &watch)?;
-    model.set_names(reader.names().clone());
+    let (model, fitted) = Model::fit(&config, &examples, &options, &watch)?;
     bar.finish_and_clear();
     let stopped = interrupt.asked();
     interrupt.hold();

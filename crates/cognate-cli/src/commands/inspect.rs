@@ -8,8 +8,8 @@ use cognate::fit::FitStatus;
 use cognate::{Learner, Model};
 use serde_json::json;
 
+use super::load_model;
 use super::predict::write_csv_field;
-use super::{FeatureLabels, find_task, load_model};
 use crate::args::InspectArgs;
 use crate::output::{self, bytes, shown_name, stdout, table};
 use crate::plot::scale::{count, percent};
@@ -116,13 +116,13 @@ fn overview(model: &Model) -> anyhow::Result<String> {
 fn names_text(model: &Model) -> Option<String> {
     let names = count(model.names().len() as u64);
     match model.names().naming() {
-        Naming::Numbered => None,
         Naming::Kept => Some(format!("{names}, by name")),
         Naming::Hashed { bits, names: false } => Some(format!("hashed to 2^{bits} slots, names not kept")),
         Naming::Hashed { bits, .. } => {
             let shared = count(model.names().shared() as u64);
             Some(format!("{names} names hashed to 2^{bits} slots, of which {shared} are shared"))
         }
+        _ => None,
     }
 }
 
@@ -138,7 +138,7 @@ fn strengths_text(strengths: &[(f64, f64)]) -> String {
 fn print_weights(model: &Model) -> anyhow::Result<()> {
     let mut out = stdout();
     out.write_all(b"task,feature,value\n")?;
-    let labels = FeatureLabels::of(model);
+    let labels = model.feature_labels();
     for task in model.tasks().sorted() {
         for (feature, weight) in model.learner().as_inspect().weights(task) {
             write_csv_field(&mut out, model.tasks().name(task))?;
@@ -169,16 +169,14 @@ fn print_supports(model: &Model) -> anyhow::Result<()> {
 const LISTED: usize = 20;
 
 fn explain(model: &Model, name: &str) -> anyhow::Result<()> {
-    let task = find_task(model, name)?;
-    let mut weights = model.learner().as_inspect().weights(task);
-    let all = weights.len();
-    weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-    let labels = FeatureLabels::of(model);
-    let rows = weights
+    let explanation = model.explain(name)?;
+    let all = explanation.weights.len();
+    let rows = explanation
+        .weights
         .iter()
         .take(LISTED)
-        .map(|(feature, weight)| vec![shown_name(&labels.label(*feature)), format!("{weight:+.6}")]);
-    let tally = model.metrics().task(task);
+        .map(|feature| vec![shown_name(&feature.name), format!("{:+.6}", feature.weight)]);
+    let tally = model.metrics().task(explanation.task);
     output::print(&format!(
         "task {}: {} examples, error {}; the strongest {} of {} features\n\n{}",
         shown_name(name),

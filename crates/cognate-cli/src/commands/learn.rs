@@ -8,13 +8,13 @@ use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
 use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
-use cognate::run::{Observer, Progress, RoundReport, RunOptions, UnlabelledReport, learn};
-use cognate::stream::{Format, Input, Labels, Memory, Reader, ReaderOptions, StreamConfig};
-use cognate::{LearnerConfig, Model, QueryConfig, Stream, Tasks};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, UnlabelledReport};
+use cognate::stream::{Format, Input, Labels, ReadOptions, StreamConfig};
+use cognate::{LearnerConfig, Model, QueryConfig, RunConfig, Tasks};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{check_outputs, inputs, load_model, stream_base};
+use super::{check_outputs, inputs, load_model};
 use crate::args::LearnArgs;
 use crate::ask::Ask;
 use crate::curves::Curves;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     check_learn_outputs(args, &stream_config)?;
     let mut watch = Watch {
         trace: args.trace.as_deref().map(Trace::create).transpose()?,
-        ask: args.ask.as_deref().map(|path| Ask::create(path, stream_config.format)).transpose()?,
+        ask: args.ask.as_deref().map(|path| Ask::create(path, &stream_config.format)).transpose()?,
         curves: args.report.as_ref().map(|_| Curves::new()),
         interrupt: Interrupt::listen()?,
         table: Progressive::start(
@@ -49,15 +49,13 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     };
     let counts = |metrics: &Metrics| [metrics.total().examples, metrics.unlabelled(), metrics.asked()];
     let before = counts(model.metrics());
-    let mut stream = open(args, &sources, &model, &stream_config, &watch.interrupt)?;
-    let options = RunOptions {
-        passes: stream_config.passes,
-        threads: args.threads,
-        inputs: sources.iter().map(Input::name).collect(),
-        serve: stream_config.order.into(),
-        ..RunOptions::default()
-    };
-    let progress = learn(&mut model, &mut *stream, &options, &mut watch)?;
+    let read = ReadOptions::default()
+        .labels(if args.ask.is_some() { Labels::Kept } else { Labels::Optional })
+        .skip_bad(args.stream.skip_bad)
+        .stop(watch.interrupt.flag());
+    let mut stream = model.open(sources, &stream_config, read)?;
+    let options = RunOptions { threads: args.threads, ..RunOptions::of(&stream_config) };
+    let progress = model.learn(&mut *stream, &options, &mut watch)?;
     watch.interrupt.hold();
     watch.table.finish(model.metrics());
     let after = counts(model.metrics());
@@ -122,30 +120,12 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
         bail!("--tasks: a resumed model has its tasks already");
     }
     let mut model = load_model(path)?;
-    let known = model.config();
-    let mut base = json!({
-        "features": known.features,
-        "stream": stream_base(known),
-        "learner": known.learner,
-        "query": known.query,
-    });
-    if let Some(seed) = known.seed {
-        base["stream"]["seed"] = json!(seed);
-    }
-    let config = run_config(args, base)?;
+    let base = RunConfig { tasks: None, ..model.run_config() };
+    let config = run_config(args, json!(base))?;
     config.validate()?;
     // What a model has learnt does not depend on how it asks from now on.
     model.set_query(config.query, config.stream.seed)?;
-    let known = model.config();
-    let asked = ModelConfig {
-        features: config.features,
-        reading: config.stream.reading(),
-        preprocess: config.stream.preprocess(),
-        simultaneous: config.stream.simultaneous,
-        learner: config.learner.clone(),
-        query: known.query,
-        seed: known.seed,
-    };
+    let (known, asked) = (model.config(), ModelConfig::of(&config));
     if asked != *known {
         bail!(
             "--resume {}: the model was learnt with {}, but the flags or the config file say {}; \
@@ -160,7 +140,7 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
 
 /// Fails now rather than after an hour of learning, and before anything is overwritten.
 fn check_learn_outputs(args: &LearnArgs, stream: &StreamConfig) -> anyhow::Result<()> {
-    if args.ask.is_some() && stream.format == Format::Csv {
+    if args.ask.is_some() && matches!(stream.format, Format::Csv(_)) {
         bail!(
             "--ask: rows of CSV mean nothing without their header; `svm`, `vw` and `jsonl` can be asked about"
         );
@@ -182,33 +162,6 @@ fn check_learn_outputs(args: &LearnArgs, stream: &StreamConfig) -> anyhow::Resul
 fn known_size(sources: &[Input], config: &StreamConfig) -> Option<u64> {
     let size: Option<u64> = sources.iter().map(Input::size).sum();
     size.filter(|_| config.passes == 1 && config.order.is_as_read())
-}
-
-/// The stream as the config wants it: as it lies, or held in memory and reordered.
-fn open(
-    args: &LearnArgs,
-    sources: &[Input],
-    model: &Model,
-    config: &StreamConfig,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Box<dyn Stream>> {
-    let options = ReaderOptions {
-        reading: config.reading(),
-        names: model.names().clone(),
-        label_column_may_miss: false,
-        preprocess: config.preprocess(),
-        labels: if args.ask.is_some() { Labels::Kept } else { Labels::Optional },
-        features: model.config().features,
-        skip_bad: args.stream.skip_bad,
-        stop: interrupt.flag(),
-    };
-    let mut reader = Reader::new(sources.to_vec(), model.tasks().clone(), options);
-    let read_again = config.passes > 1 && sources.contains(&Input::Stdin);
-    if config.order.is_as_read() && !read_again {
-        return Ok(Box::new(reader));
-    }
-    let memory = Memory::load(&mut reader, model.tasks())?;
-    Ok(Box::new(memory.ordered(config.order, config.seed, config.simultaneous)))
 }
 
 /// Everything that looks on.

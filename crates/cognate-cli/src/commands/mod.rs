@@ -15,12 +15,8 @@ pub(crate) mod relations;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use cognate::example::BIAS_FEATURE;
-use cognate::feature_names::{NamesByFeature, Naming};
-use cognate::model::ModelConfig;
+use cognate::Model;
 use cognate::stream::Input;
-use cognate::{Model, TaskId, nearest_names};
-use serde_json::json;
 
 /// Inputs as the user named them.
 fn inputs(data: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
@@ -71,58 +67,4 @@ fn load_model(path: &Path) -> anyhow::Result<Model> {
         cognate::SnapshotError::Io { .. } => anyhow::Error::new(error),
         other => anyhow::Error::new(other).context(path.display().to_string()),
     })
-}
-
-/// A task by name; an error lists the nearest names.
-fn find_task(model: &Model, name: &str) -> anyhow::Result<TaskId> {
-    model.tasks().find(name).with_context(|| {
-        let near = nearest_names(name, model.tasks().names());
-        format!("no task is called {name:?}; nearest: {}", near[..near.len().min(5)].join(", "))
-    })
-}
-
-/// What a model remembers of its stream, as a config has it.
-fn stream_base(known: &ModelConfig) -> serde_json::Value {
-    let mut stream = json!(known.reading);
-    stream["normalize"] = json!(known.preprocess.normalize);
-    stream["clip"] = json!(known.preprocess.clip);
-    stream["bias"] = json!(known.preprocess.bias);
-    stream["simultaneous"] = json!(known.simultaneous);
-    stream
-}
-
-/// What the features of a model are called.
-struct FeatureLabels<'a> {
-    naming: Naming,
-    names: NamesByFeature<'a>,
-}
-
-impl<'a> FeatureLabels<'a> {
-    fn of(model: &'a Model) -> Self {
-        Self { naming: model.names().naming(), names: model.names().by_feature() }
-    }
-
-    /// A feature by its name, or all that share it, or its number.
-    fn label(&self, feature: u32) -> String {
-        if feature == BIAS_FEATURE {
-            return "bias".to_owned();
-        }
-        let names: Vec<&str> = self.names.names(feature).collect();
-        match self.naming {
-            Naming::Numbered => (u64::from(feature) + 1).to_string(),
-            Naming::Hashed { .. } if names.is_empty() => format!("slot {feature}"),
-            _ => names.join(" | "),
-        }
-    }
-}
-
-/// The feature that users call so.
-fn feature_of_name(model: &Model, name: &str) -> Option<u32> {
-    if name == "bias" {
-        return Some(BIAS_FEATURE);
-    }
-    if model.names().naming() != Naming::Numbered {
-        return model.names().known(name);
-    }
-    name.parse::<u32>().ok()?.checked_sub(1).filter(|feature| *feature < BIAS_FEATURE)
 }

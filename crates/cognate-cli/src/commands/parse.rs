@@ -3,9 +3,8 @@
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use cognate::Tasks;
 use cognate::stream::pipeline::for_each_batch;
-use cognate::stream::{Reader, ReaderOptions};
+use cognate::{ReadOptions, RunConfig};
 
 use super::inputs;
 use crate::args::ParseArgs;
@@ -13,7 +12,7 @@ use crate::output;
 
 /// Runs the command.
 pub(crate) fn run(args: &ParseArgs) -> anyhow::Result<()> {
-    let mut reader = Reader::new(inputs(&args.data)?, Tasks::open(), ReaderOptions::default());
+    let mut reader = RunConfig::default().reader(inputs(&args.data)?, ReadOptions::default())?;
     let mut examples = 0;
     for_each_batch(&mut reader, 1, NonZeroUsize::MIN, |batch| {
         examples += batch.len();

@@ -4,13 +4,10 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use anyhow::bail;
-use cognate::example::predicted_label;
 use cognate::fit::Kind;
 use cognate::metrics::Reliability;
-use cognate::run::margins;
-use cognate::stream::pipeline::for_each_batch;
-use cognate::stream::{Batch, Labels, Reader, ReaderOptions};
-use cognate::{Model, TaskId, Tasks};
+use cognate::model::{Prediction, Predictions};
+use cognate::{Model, ReadOptions, TaskId};
 use serde_json::json;
 
 use super::{inputs, load_model};
@@ -21,7 +18,6 @@ use crate::plot::scale::count;
 /// Runs the command.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let model = load_model(&args.model)?;
-    let regression = model.kind() == Some(Kind::Regression);
     let learner = model.learner();
     if args.probability && learner.as_inspect().probability(0.0).is_none() {
         bail!(
@@ -29,18 +25,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
             learner.about().id
         );
     }
-    let options = ReaderOptions {
-        reading: model.config().reading.clone(),
-        names: model.names().clone().frozen(),
-        label_column_may_miss: true,
-        preprocess: model.config().preprocess,
-        labels: if regression { Labels::Real } else { Labels::Optional },
-        features: model.config().features,
-        skip_bad: args.skip_bad,
-        ..ReaderOptions::default()
-    };
-    let mut tasks = model.tasks().clone();
-    let mut reader = Reader::new(inputs(&args.data)?, tasks.clone(), options);
+    let read = ReadOptions::default().skip_bad(args.skip_bad);
+    let mut reader = model.prediction_reader(inputs(&args.data)?, read)?;
     let mut out = stdout();
     if !args.json {
         let last = if args.probability { ",probability" } else { "" };
@@ -48,13 +34,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     }
     let (mut failed, mut skipped) = (None, 0);
     let mut seen = Seen::default();
-    for_each_batch(&mut reader, 1, args.threads, |batch| {
-        skipped += batch.skipped();
-        for name in batch.new_tasks() {
-            // The reader has checked the limit.
-            let _ = tasks.meet(name);
-        }
-        match write_batch(&mut out, batch, &model, &tasks, args, &mut seen) {
+    model.predict(&mut reader, args.threads, &mut |predictions| {
+        skipped += predictions.batch().skipped();
+        match write_batch(&mut out, predictions, &model, args, &mut seen) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);
@@ -108,16 +90,14 @@ fn reliability_report(reliability: &Reliability) -> String {
 
 fn write_batch(
     out: &mut impl Write,
-    batch: &Batch,
+    predictions: &Predictions<'_>,
     model: &Model,
-    tasks: &Tasks,
     args: &PredictArgs,
     Seen { best, reliability }: &mut Seen,
 ) -> std::io::Result<()> {
     let regression = model.kind() == Some(Kind::Regression);
-    let inspect = model.learner().as_inspect();
-    let classes = model.config().reading.one_vs_all;
-    for (example, mut margin) in batch.examples().zip(margins(model, batch)) {
+    let classes = model.config().one_vs_all;
+    for (example, mut margin) in predictions.iter() {
         let mut task = example.task;
         if classes {
             let known = task.index() < model.tasks().len();
@@ -131,10 +111,9 @@ fn write_batch(
             let Some(found) = best.take() else { continue };
             (task, margin) = found;
         }
-        let name = tasks.name(task);
-        // What a model of real labels predicts is the margin itself.
-        let label = if regression { margin } else { predicted_label(margin) };
-        let probability = if args.probability { inspect.probability(margin) } else { None };
+        let name = predictions.task_name(task);
+        let Prediction { label, probability, .. } = predictions.of(margin);
+        let probability = probability.filter(|_| args.probability);
         if let Some(probability) = probability
             && !classes
             && !example.label.is_nan()

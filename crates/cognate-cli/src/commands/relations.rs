@@ -7,7 +7,7 @@ use cognate::{Model, TaskId};
 use comfy_table::CellAlignment;
 use serde_json::json;
 
-use super::{find_task, load_model};
+use super::load_model;
 use crate::args::{RelationsArgs, TaskOrder};
 use crate::output::{self, say, shown_name, table};
 use crate::pairs::{self, Pair};
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
 fn chosen(model: &Model, only: &[String]) -> anyhow::Result<Vec<TaskId>> {
     let tasks = match only {
         [] => model.tasks().sorted(),
-        names => names.iter().map(|name| find_task(model, name)).collect::<anyhow::Result<_>>()?,
+        names => names.iter().map(|name| model.task(name)).collect::<Result<_, _>>()?,
     };
     if tasks.len() > LARGEST_RELATION {
         bail!(

@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use cognate::stream::{Input, Memory, Normalize, Preprocess, Reader, ReaderOptions};
-use cognate::{Example, Tasks};
+use cognate::stream::{Input, Memory, Normalize, ReadOptions, StreamConfig};
+use cognate::{Example, RunConfig};
 
 use super::Lab;
 
@@ -85,10 +85,10 @@ pub(super) const SENTIMENT: DataSet = DataSet {
 /// A file, its rows scaled to length 1.
 pub(super) fn unit_rows(lab: &Lab, file: &str) -> anyhow::Result<Memory> {
     let path = lab.data.join(file);
-    let preprocess = Preprocess { normalize: Normalize::L2, ..Preprocess::default() };
-    let options = ReaderOptions { preprocess, ..ReaderOptions::default() };
-    let mut reader = Reader::new(vec![Input::File(path.clone())], Tasks::open(), options);
-    Memory::load(&mut reader, &Tasks::open()).with_context(|| path.display().to_string())
+    let stream = StreamConfig { normalize: Normalize::L2, ..StreamConfig::default() };
+    let config = RunConfig { stream, ..RunConfig::default() };
+    let reader = config.reader(vec![Input::File(path.clone())], ReadOptions::default())?;
+    reader.into_memory().with_context(|| path.display().to_string())
 }
 
 /// The lines of a compressed file of columns.

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 use cognate::algorithms::{Convex, ConvexConfig};
 use cognate::fit::{Examples, FitOptions, Fitter, Selection, fit, folds, select};
-use cognate::stream::{Input, Labels, Memory, Reader, ReaderOptions};
-use cognate::{Example, Predict, SparseView, TaskId, Tasks};
+use cognate::stream::{Input, Labels, Memory, ReadOptions};
+use cognate::{Example, Predict, RunConfig, SparseView, TaskId, Tasks};
 use serde_json::{Value, json};
 
 /// A line of a file.
@@ -18,9 +18,9 @@ pub(crate) struct Line {
 }
 
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Line>> {
-    let options = ReaderOptions { labels: Labels::Real, ..ReaderOptions::default() };
-    let mut reader = Reader::new(vec![Input::File(path.to_owned())], Tasks::open(), options);
-    let memory = Memory::load(&mut reader, &Tasks::open()).with_context(|| path.display().to_string())?;
+    let read = ReadOptions::default().labels(Labels::Real);
+    let reader = RunConfig::default().reader(vec![Input::File(path.to_owned())], read)?;
+    let memory = reader.into_memory().with_context(|| path.display().to_string())?;
     let features =
         memory.examples().filter_map(|(_, example)| example.features.indices().last().copied()).max();
     let size = features.map_or(0, |last| last as usize + 1);

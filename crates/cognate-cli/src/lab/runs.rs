@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use cognate::metrics::{Metrics, Tally};
-use cognate::run::{self, Observer, Progress, RoundReport, RunOptions, Serve};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve};
 use cognate::stream::{Memory, Order};
 use cognate::{Model, RunConfig, Tasks};
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ pub(super) fn pass(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Passe
     let mut stream = stream.numbered_as(model.tasks());
     let mut watch = Watch { lab, mistakes: Vec::with_capacity(stream.len()), hits: 0 };
     let options = RunOptions { serve: way.serve, ..RunOptions::default() };
-    run::learn(&mut model, &mut stream, &options, &mut watch)?;
+    model.learn(&mut stream, &options, &mut watch)?;
     if lab.pool.asked() {
         return Err(Interrupted.into());
     }
@@ -133,7 +133,7 @@ impl Observer for Watch<'_> {
 pub(super) fn mistakes(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<Vec<u64>> {
     lab.pool.all(what, ways, |way| match pass(lab, way, stream.clone()) {
         Ok(passed) => Ok(passed.total().mistakes),
-        Err(error) if error.is::<run::RunError>() => Ok(u64::MAX),
+        Err(error) if error.is::<cognate::RunError>() => Ok(u64::MAX),
         Err(error) => Err(error),
     })
 }

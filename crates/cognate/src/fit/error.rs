@@ -1,6 +1,7 @@
 //! Why examples cannot be fitted.
 
 use crate::error::ConfigError;
+use crate::hint::Hint;
 use crate::stream::StreamError;
 
 /// Why a batch could not be fitted. Not reaching the minimum is no error; see [`super::FitStatus`].
@@ -73,9 +74,7 @@ pub enum FitError {
         linear: bool,
     },
     /// A kernel value or a sum left the range of numbers.
-    #[error(
-        "{what} is not finite; scale the examples (--normalize l2) or choose smaller parameters of the kernel"
-    )]
+    #[error("{what} is not finite")]
     NotFinite {
         /// What overflowed.
         what: &'static str,
@@ -98,4 +97,15 @@ pub enum FitError {
         /// The folds asked for.
         folds: usize,
     },
+}
+
+impl FitError {
+    /// A way out, where there is one to tell.
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Stream(error) => error.hint(),
+            Self::NotFinite { .. } => Some(Hint::Scale),
+            _ => None,
+        }
+    }
 }

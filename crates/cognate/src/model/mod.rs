@@ -24,7 +24,7 @@ use crate::algorithms::Learner;
 use crate::config::RunConfig;
 use crate::error::{ConfigError, UnknownTask};
 use crate::example::TaskId;
-use crate::feature_names::FeatureNames;
+use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::metrics::Metrics;
 use crate::nearest::nearest_names;
@@ -131,6 +131,11 @@ impl Model {
     /// Names of features, where they have names.
     pub fn names(&self) -> &FeatureNames {
         &self.names
+    }
+
+    /// Whether features have names; while nothing is decided they have none.
+    pub fn has_names(&self) -> bool {
+        self.names.naming() != Naming::Numbered
     }
 
     /// The learner.

@@ -39,6 +39,11 @@ impl<'a> Predictions<'a> {
         self.batch.examples().zip(self.margins.iter().copied())
     }
 
+    /// The margins, one per example.
+    pub fn margins(&self) -> &'a [f64] {
+        self.margins
+    }
+
     /// The batch.
     pub fn batch(&self) -> &'a Batch {
         self.batch

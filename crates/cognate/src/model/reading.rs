@@ -6,7 +6,8 @@ use crate::error::ConfigError;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::stream::{
-    Input, Labels, ReadOptions, Reader, ReaderPlan, Stream, StreamConfig, StreamError, naming_problem,
+    Input, Labels, NamingConfig, ReadOptions, Reader, ReaderPlan, RowTasks, Stream, StreamConfig,
+    StreamError, Table, TableError, TableStream, naming_problem,
 };
 
 impl RunConfig {
@@ -28,6 +29,18 @@ impl RunConfig {
             options,
         };
         Ok(Reader::new(inputs, self.declared_tasks()?, plan))
+    }
+
+    /// Rows of a table as a stream for runs of this config; `tasks` are numbered from those declared.
+    ///
+    /// # Errors
+    /// When there are neither as many tasks as rows nor one.
+    pub fn table<'a>(
+        &self,
+        table: &'a Table<'a>,
+        tasks: &'a RowTasks,
+    ) -> Result<TableStream<'a>, TableError> {
+        TableStream::new(table, tasks, self.stream.preprocess(), self.features)
     }
 }
 
@@ -51,6 +64,18 @@ impl Model {
         let mut plan = self.plan(options.labels(labels))?;
         (plan.names, plan.label_column_may_miss) = (plan.names.frozen(), true);
         Ok(Reader::new(inputs, self.tasks.clone(), plan))
+    }
+
+    /// Rows of a table as a stream for [`Self::learn`] or [`Self::predict`]; `tasks` are numbered from those of the model.
+    ///
+    /// # Errors
+    /// When there are neither as many tasks as rows nor one.
+    pub fn table<'a>(
+        &self,
+        table: &'a Table<'a>,
+        tasks: &'a RowTasks,
+    ) -> Result<TableStream<'a>, TableError> {
+        TableStream::new(table, tasks, self.config.preprocess, self.config.features)
     }
 
     /// A stream for [`Self::learn`] as a config wants it: as it lies, or held in memory and reordered.
@@ -115,7 +140,6 @@ impl Model {
 
     /// What features are from now on.
     pub(super) fn decide(&mut self, named: bool) {
-        use crate::stream::NamingConfig;
         self.config.naming = if named { NamingConfig::NAMED } else { NamingConfig::NUMBERED };
         self.names = self.config.fresh_names();
     }

@@ -91,8 +91,7 @@ impl Rows<'_> {
     pub fn learn(mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
         self.learnt = true;
         let model = &mut *self.model;
-        let named = model.names.naming() != crate::feature_names::Naming::Numbered;
-        if named && !model.config.format.has_names() {
+        if model.has_names() && !model.config.format.has_names() {
             // Text with names that such a model can read.
             model.config.format = Format::JSONL;
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::table::TableError;
 use crate::example::LARGEST_VALUE;
+use crate::hint::Hint;
 
 /// Where in the input something is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,7 +140,7 @@ pub enum Problem {
         found: String,
     },
     /// A task where classes are the tasks.
-    #[error("found task {found}; with --one-vs-all the label is the class, and classes are the tasks")]
+    #[error("found task {found}; the label is the class, and classes are the tasks")]
     ClassTask {
         /// The name.
         found: String,
@@ -301,34 +302,26 @@ fn list(known: &[String]) -> String {
 
 impl Problem {
     /// A way out, where there is one to tell.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Hint> {
         match self {
-            Self::Feature { found } if found.starts_with("\"|") || found.starts_with("\"\\'") => Some(
-                "this looks like Vowpal Wabbit's format: --format vw; `svm` lines read: +1 qid:7 3:0.5 8:1",
-            ),
-            Self::Label { found } if found.contains(',') => {
-                Some("this looks like CSV: --format csv; `svm` lines read: +1 qid:7 3:0.5 8:1")
+            Self::Feature { found } if found.starts_with("\"|") || found.starts_with("\"\\'") => {
+                Some(Hint::LooksLikeVw)
             }
+            Self::Label { found } if found.contains(',') => Some(Hint::LooksLikeCsv),
             Self::Label { found } | Self::NoLabel { found } if found.starts_with("\"{") => {
-                Some("this looks like JSON: --format jsonl; `svm` lines read: +1 qid:7 3:0.5 8:1")
+                Some(Hint::LooksLikeJsonl)
             }
-            Self::Index { found, .. } if found == "0" => {
-                Some("indices count from 1; the file seems to count from 0")
-            }
-            Self::UnknownTask { .. } => {
-                Some("name them all with --tasks, or leave --tasks out to meet them on the way")
-            }
-            Self::Label { .. } => Some("where labels are classes, --one-vs-all makes a task of every class"),
+            Self::Index { found, .. } if found == "0" => Some(Hint::CountFromOne),
+            Self::UnknownTask { .. } => Some(Hint::DeclareTasks),
+            Self::Label { .. } => Some(Hint::Classes),
             Self::NoColumn { known, .. } if known.len() == 1 && known[0].contains([';', '\t']) => {
-                Some("only commas part the columns")
+                Some(Hint::OnlyCommas)
             }
-            Self::NoColumn { .. } => Some("--label-column and --task-column name the columns"),
-            Self::Cell { .. } => Some(
-                "leave a missing cell empty; a column of texts that may look like numbers is --categorical",
-            ),
-            Self::OpenQuote => Some("a field ends on the line on which it begins"),
-            Self::UnknownFeature { .. } => Some("leave --features out to meet them on the way"),
-            Self::Repeated { .. } => Some("add the values up, or give the features names of their own"),
+            Self::NoColumn { .. } => Some(Hint::NameColumns),
+            Self::Cell { .. } => Some(Hint::Categorical),
+            Self::OpenQuote => Some(Hint::OneLineFields),
+            Self::UnknownFeature { .. } => Some(Hint::OpenFeatures),
+            Self::Repeated { .. } => Some(Hint::AddUp),
             _ => None,
         }
     }
@@ -366,7 +359,7 @@ pub enum StreamError {
         /// What was found and what was expected.
         message: String,
         /// A way out.
-        hint: &'static str,
+        hint: Hint,
     },
     /// A table that is none, or does not fit its labels and tasks.
     #[error(transparent)]
@@ -403,10 +396,10 @@ pub enum StreamError {
 
 impl StreamError {
     /// A way out, where there is one to tell.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Hint> {
         match self {
-            Self::Bad { problem, .. } => problem.hint(),
-            Self::Ungrouped { hint, .. } => Some(hint),
+            Self::Bad { problem, .. } | Self::Table(TableError::Row { problem, .. }) => problem.hint(),
+            Self::Ungrouped { hint, .. } => Some(*hint),
             _ => None,
         }
     }

@@ -2,10 +2,11 @@
 
 use rand::seq::SliceRandom;
 
-use super::rounds::{Grouper, NOT_SIMULTANEOUS};
+use super::rounds::Grouper;
 use super::{Batch, Order, Stream, StreamError};
 use crate::example::{Example, TaskId};
 use crate::feature_names::{NameList, Naming};
+use crate::hint::Hint;
 use crate::rng::generator;
 use crate::tasks::Tasks;
 
@@ -195,7 +196,7 @@ impl Memory {
                 return Err(StreamError::Ungrouped {
                     place: "the stream".to_owned(),
                     message,
-                    hint: NOT_SIMULTANEOUS,
+                    hint: Hint::NotSimultaneous,
                 });
             }
         }

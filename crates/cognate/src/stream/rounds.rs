@@ -2,15 +2,8 @@
 
 use super::{Batch, StreamError};
 use crate::example::{Example, TaskId};
+use crate::hint::Hint;
 use crate::tasks::Tasks;
-
-/// The way out for who asked for simultaneous rounds.
-pub(crate) const NOT_SIMULTANEOUS: &str =
-    "drop --simultaneous to learn one example a round, or regroup with --order interleave";
-
-/// The way out for who has no label in a round.
-const ALL_LABELS: &str =
-    "label it, or learn one example a round, without --simultaneous and --order adversarial";
 
 /// Collects examples until every task has one.
 #[derive(Debug)]
@@ -26,7 +19,7 @@ pub(crate) struct Grouper {
     inputs: Vec<String>,
     /// Who needs rounds, for messages, and the way out.
     stream: &'static str,
-    hint: &'static str,
+    hint: Hint,
     finished: u64,
 }
 
@@ -58,16 +51,14 @@ impl Grouper {
             present: Vec::new(),
             inputs,
             stream: "a simultaneous stream",
-            hint: NOT_SIMULTANEOUS,
+            hint: Hint::NotSimultaneous,
             finished: 0,
         }
     }
 
     /// The same, with messages about an adversarial order.
     pub(crate) fn for_adversary(self) -> Self {
-        let hint =
-            "drop --order adversarial to learn every example, or write the examples of all tasks in turn";
-        Self { stream: "a stream in adversarial order", hint, ..self }
+        Self { stream: "a stream in adversarial order", hint: Hint::NotAdversarial, ..self }
     }
 
     /// Whether an example begins the next round, so that [`Self::round`] is whole without it.
@@ -174,8 +165,8 @@ impl Grouper {
         let name = self.inputs.get(input as usize).map_or("the stream", String::as_str);
         let place = if line == 0 { name.to_owned() } else { format!("{name}:{line}") };
         let (rule, hint) = match fault {
-            Fault::Unlabelled(_) => ("needs the labels of all its examples", ALL_LABELS),
-            _ => ("has one example of every task a round", self.hint),
+            Fault::Unlabelled(_) => ("needs the labels of all its examples", Hint::LabelRounds),
+            _ => ("has one example of every task per round", self.hint),
         };
         let message = format!("round {} {what}; {} {rule}", self.finished + 1, self.stream);
         StreamError::Ungrouped { place, message, hint }

@@ -368,7 +368,7 @@ impl<'a> TableStream<'a> {
     ///
     /// # Errors
     /// When there are neither as many tasks as rows nor one.
-    pub fn new(
+    pub(crate) fn new(
         table: &'a Table<'a>,
         tasks: &'a RowTasks,
         preprocess: Preprocess,
@@ -469,6 +469,10 @@ impl Stream for TableStream<'_> {
             self.next += 1;
         }
         Ok(())
+    }
+
+    fn input_names(&self) -> Vec<String> {
+        vec!["rows".to_owned()]
     }
 
     fn rewind(&mut self) -> Result<(), StreamError> {

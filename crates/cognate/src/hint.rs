@@ -1,0 +1,41 @@
+//! Ways out of errors, as kinds: the program names its flags, Python its keywords, a server its fields.
+
+/// A way out of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Hint {
+    /// The text looks like Vowpal Wabbit's.
+    LooksLikeVw,
+    /// The text looks like CSV.
+    LooksLikeCsv,
+    /// The text looks like lines of JSON.
+    LooksLikeJsonl,
+    /// Indices count from 1, and the file seems to count from 0.
+    CountFromOne,
+    /// Declare all tasks, or none.
+    DeclareTasks,
+    /// Labels may be classes, each a task of its own.
+    Classes,
+    /// Columns are parted by something else than commas.
+    OnlyCommas,
+    /// Name the columns of labels and tasks.
+    NameColumns,
+    /// Leave missing cells empty; say which columns are categories.
+    Categorical,
+    /// A field ends on the line on which it begins.
+    OneLineFields,
+    /// Leave the number of features out.
+    OpenFeatures,
+    /// Add the values of a repeated feature up, or rename it.
+    AddUp,
+    /// Learn one example per round, or regroup the stream.
+    NotSimultaneous,
+    /// Learn every example, or write the examples of all tasks in turn.
+    NotAdversarial,
+    /// Label every example of a round, or learn one per round.
+    LabelRounds,
+    /// Scale the examples, or choose smaller parameters.
+    Scale,
+    /// The learner is fitted to all examples at once.
+    Fit,
+}
