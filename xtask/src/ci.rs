@@ -1,13 +1,11 @@
-//! `cargo xtask ci`: everything that must hold before a change is merged.
+//! `cargo xtask ci`: what must hold before a change is merged, beyond `cargo xtask test`.
 
-use std::process::Command;
-use std::time::Instant;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 
-use crate::generated::{self, root};
-use crate::{docs, fuzz, python, schema};
+use crate::cargo::{cargo, root, target};
+use crate::steps::Steps;
+use crate::{docs, fuzz, generated, python, schema};
 
 /// Options of the command.
 #[derive(Args)]
@@ -20,48 +18,37 @@ pub(crate) struct Options {
     pub(crate) no_python: bool,
 }
 
-/// The steps that are cargo commands.
-const STEPS: &[(&str, &[&str])] = &[
-    ("format", &["fmt", "--all", "--check"]),
-    ("lints", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    ("tests and doctests", &["test", "--workspace"]),
-    ("docs", &["doc", "--workspace", "--no-deps", "--document-private-items"]),
-];
+/// All code: the part of the lab that measures, too.
+const ALL: [&str; 3] = ["--workspace", "--features", "cognate-lab/measure"];
 
-/// Runs the command; stops at the first step that fails.
+/// The crates that are published, in the order in which they need each other.
+const PUBLISHED: [&str; 4] = ["cognate", "cognate-plot", "cognate-lab", "cognate-learn"];
+
+/// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
-    let started = Instant::now();
-    for (name, words) in STEPS {
-        if !step(name, || cargo(words))? {
-            return Ok(false);
-        }
-    }
+    let mut steps = Steps::new("ci");
+    steps.cargo("format", &["fmt", "--all", "--check"])?;
+    steps.cargo("lints", &[&["clippy"], &ALL[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
+    steps.cargo("docs", &[&["doc"], &ALL[..], &["--no-deps", "--document-private-items"]].concat())?;
     let check = generated::Options { check: true };
-    let mut fine = step("generated files", || Ok(schema::run(&check)? & docs::run(&check)?))?;
-    if fine {
-        fine = step("the lab, quickly", lab)?;
+    steps.step("generated files", || Ok(schema::run(&check)? & docs::run(&check)?))?;
+    steps.step("packages", package)?;
+    steps.step("the lab, quickly", lab)?;
+    if !options.no_python {
+        steps.step("Python package", || python::run(&python::Options { speed: false, rows: 0 }))?;
     }
-    if fine && !options.no_python {
-        fine = step("Python package", || python::run(&python::Options { speed: false, rows: 0 }))?;
+    if !options.no_fuzz {
+        steps.step("fuzzing", || fuzz::run(&fuzz::Options { seconds: 20 }))?;
     }
-    if fine && !options.no_fuzz {
-        fine = step("fuzzing", || fuzz::run(&fuzz::Options { seconds: 20 }))?;
-    }
-    println!(
-        "ci: {} in {:.0} s",
-        if fine { "everything holds" } else { "failed" },
-        started.elapsed().as_secs_f64()
-    );
-    Ok(fine)
+    Ok(steps.finish())
 }
 
-fn step(name: &str, run: impl FnOnce() -> Result<bool>) -> Result<bool> {
-    println!("ci: {name}");
-    let started = Instant::now();
-    let fine = run().with_context(|| name.to_owned())?;
-    let verdict = if fine { "ok" } else { "FAILED" };
-    println!("ci: {name}: {verdict} ({:.0} s)", started.elapsed().as_secs_f64());
-    Ok(fine)
+/// Whether the crates can be packed as they would be published; what is in them is tested elsewhere.
+fn package() -> Result<bool> {
+    let mut package = cargo();
+    package.args(["package", "--quiet", "--no-verify", "--allow-dirty"]);
+    package.args(PUBLISHED.iter().flat_map(|name| ["--package", name]));
+    Ok(package.status()?.success())
 }
 
 /// What the papers claim, with few runs, where their data are present.
@@ -71,15 +58,19 @@ fn lab() -> Result<bool> {
         println!("ci: skipped: {} is not there", data.display());
         return Ok(true);
     }
-    let words =
-        ["run", "--release", "-p", "cognate-cli", "--", "--quiet", "lab", "run", "all", "--quick", "--data"];
-    let (data, out) = (data.display().to_string(), root().join("target/lab-quick").display().to_string());
-    cargo(&[&words[..], &[&data, "--out", &out]].concat())
-}
-
-fn cargo(words: &[&str]) -> Result<bool> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status =
-        Command::new(cargo).args(words).env("RUSTDOCFLAGS", "-D warnings").current_dir(root()).status()?;
-    Ok(status.success())
+    let mut lab = cargo();
+    lab.args([
+        "run",
+        "--release",
+        "--package",
+        "cognate-learn",
+        "--",
+        "--quiet",
+        "lab",
+        "run",
+        "all",
+        "--quick",
+    ]);
+    lab.arg("--data").arg(data).arg("--out").arg(target().join("lab-quick"));
+    Ok(lab.status()?.success())
 }

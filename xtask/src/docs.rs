@@ -3,7 +3,8 @@
 use anyhow::{Context, Result};
 use cognate::REGISTRY;
 
-use crate::generated::{Options, put, root};
+use crate::cargo::root;
+use crate::generated::{Options, put};
 
 const BEGIN: &str = "<!-- learners:begin -->";
 const END: &str = "<!-- learners:end -->";

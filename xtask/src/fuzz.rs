@@ -1,15 +1,15 @@
 //! `cargo xtask fuzz`: a bounded run of each fuzz target.
+//!
+//! The targets are built by cargo itself, with the flags that cargo-fuzz gives where there is no sanitizer: these work
+//! with the stable compiler, and nothing has to be installed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::generated::root;
-
-/// Version of the tool that is installed when it is missing.
-const CARGO_FUZZ: &str = "0.13.2";
+use crate::cargo::{cargo, root};
 
 /// Options of the command.
 #[derive(Args)]
@@ -19,40 +19,51 @@ pub(crate) struct Options {
     pub(crate) seconds: u64,
 }
 
+const TARGETS: [&str; 3] = ["parse", "formats", "model"];
+
+/// Code is told which branches are taken and what is compared, so that the fuzzer learns from both.
+const FLAGS: [&str; 8] = [
+    "--cfg",
+    "fuzzing",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
+];
+
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
-    let tool = install()?;
+    let folder = root().join("fuzz");
+    if !in_folder(&folder, "build").arg("--bins").status()?.success() {
+        return Ok(false);
+    }
     let mut fine = true;
-    for target in ["parse", "formats", "model"] {
-        let corpus = format!("corpus/{target}");
-        let seeds = format!("seeds/{target}");
-        let folder = root().join("fuzz");
-        std::fs::create_dir_all(folder.join(&corpus))?;
-        // Without a sanitizer it builds on the stable toolchain.
-        let status = Command::new(&tool)
-            .args(["fuzz", "run", "-s", "none", target, &corpus, &seeds, "--"])
-            .args([format!("-max_total_time={}", options.seconds), "-rss_limit_mb=4096".to_owned()])
-            .args(["-max_len=16384", "-print_final_stats=1"])
-            .current_dir(folder)
-            .status()
-            .context("cargo-fuzz could not be started")?;
-        fine &= status.success();
+    for target in TARGETS {
+        fine &= run_target(&folder, target, options.seconds)?;
     }
     Ok(fine)
 }
 
-/// The tool, from a private folder under `target`.
-fn install() -> Result<PathBuf> {
-    let folder = root().join("target/tools");
-    let tool = folder.join("bin/cargo-fuzz");
-    if !Path::new(&tool).exists() {
-        println!("installing cargo-fuzz {CARGO_FUZZ} into target/tools");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(cargo)
-            .args(["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ, "--root"])
-            .arg(&folder)
-            .status()?;
-        ensure!(status.success(), "cargo-fuzz {CARGO_FUZZ} could not be installed");
+/// Cargo for the targets. Since they are built for a named target, build scripts and macros do without the flags.
+fn in_folder(folder: &Path, command: &str) -> Command {
+    let mut cargo = cargo();
+    cargo.args([command, "--release", "--target", "host-tuple", "--target-dir", "target"]);
+    cargo.env("RUSTFLAGS", FLAGS.join(" ")).current_dir(folder);
+    cargo
+}
+
+fn run_target(folder: &Path, target: &str, seconds: u64) -> Result<bool> {
+    println!("fuzz: {target}");
+    let (corpus, artifacts) = (format!("corpus/{target}"), format!("artifacts/{target}/"));
+    for made in [&corpus, &artifacts] {
+        std::fs::create_dir_all(folder.join(made)).with_context(|| made.clone())?;
     }
-    Ok(tool)
+    let status = in_folder(folder, "run")
+        .args(["--quiet", "--bin", target, "--", &corpus, &format!("seeds/{target}")])
+        .args([&format!("-artifact_prefix={artifacts}"), &format!("-max_total_time={seconds}")])
+        .args(["-rss_limit_mb=4096", "-max_len=16384", "-print_final_stats=1"])
+        .status()?;
+    Ok(status.success())
 }

@@ -5,22 +5,17 @@
     reason = "a command of the project reports to the person who runs it"
 )]
 
-mod bench;
-mod budgets;
+mod cargo;
 mod ci;
-mod convex;
+mod dist;
 mod docs;
 mod fuzz;
 mod generated;
-mod plot;
+mod measure;
 mod python;
-mod relation_speed;
-mod relations;
-mod reproduce;
-mod robust;
 mod schema;
-mod sets;
-mod strengths;
+mod steps;
+mod test;
 
 use std::process::ExitCode;
 
@@ -36,47 +31,53 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure `cognate` beside Vowpal Wabbit, scikit-learn, River and a bare parse
-    Bench(bench::Options),
-    /// Everything that must hold: format, lints, tests, docs, generated files, a bounded fuzz run
+    /// The tests of library and program, and the examples in the docs
+    Test,
+    /// What else must hold: format, lints, docs, generated files, packages, the lab, the Python package, a bounded fuzz run
     Ci(ci::Options),
+    /// Build the program as it is handed out, and print its path and size
+    Dist,
     /// Write schema/config.schema.json
     Schema(generated::Options),
     /// Write the generated parts of the README
     Docs(generated::Options),
-    /// Compare b = "auto" with fixed strengths of sharing on every data set
-    Strengths(strengths::Options),
-    /// Compare learned relations with given ones on every data set
-    Relations(relations::Options),
-    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
-    Robust(robust::Options),
-    /// Measure learners in fixed memory: speed, memory, error against budget
-    Budgets(budgets::Options),
-    /// Measure what `convex` explains on school, and how long a fit takes
-    Convex(convex::Options),
-    /// Run the lab, and write docs/papers from what it finds
-    Reproduce(reproduce::Options),
     /// Build the Python package, install it in a clean environment, run its tests
     Python(python::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
+    /// Measure `cognate` beside Vowpal Wabbit, scikit-learn, River and a bare parse
+    Bench(measure::Words),
+    /// Compare b = "auto" with fixed strengths of sharing on every data set
+    Strengths(measure::Words),
+    /// Compare learned relations with given ones on every data set
+    Relations(measure::Words),
+    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
+    Robust(measure::Words),
+    /// Measure learners in fixed memory: speed, memory, error against budget
+    Budgets(measure::Words),
+    /// Measure what `convex` explains on school, and how long a fit takes
+    Convex(measure::Words),
+    /// Run the lab, and write docs/papers from what it finds
+    Reproduce(measure::Words),
 }
 
 /// Exit codes: 0 done, 1 a check failed, 2 it could not be done.
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
-        Command::Bench(options) => bench::run(&options),
+        Command::Test => test::run(),
         Command::Ci(options) => ci::run(&options),
+        Command::Dist => dist::run(),
         Command::Schema(options) => schema::run(&options),
         Command::Docs(options) => docs::run(&options),
-        Command::Strengths(options) => strengths::run(&options),
-        Command::Relations(options) => relations::run(&options),
-        Command::Robust(options) => robust::run(&options),
-        Command::Budgets(options) => budgets::run(&options),
-        Command::Convex(options) => convex::run(&options),
-        Command::Reproduce(options) => reproduce::run(&options),
         Command::Python(options) => python::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
+        Command::Bench(words) => measure::run("bench", &words),
+        Command::Strengths(words) => measure::run("strengths", &words),
+        Command::Relations(words) => measure::run("relations", &words),
+        Command::Robust(words) => measure::run("robust", &words),
+        Command::Budgets(words) => measure::run("budgets", &words),
+        Command::Convex(words) => measure::run("convex", &words),
+        Command::Reproduce(words) => measure::run("reproduce", &words),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

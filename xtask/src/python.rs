@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::generated::root;
+use crate::cargo::{cargo, root, target};
 
 /// Options of the command.
 #[derive(Args)]
@@ -44,10 +44,8 @@ struct Folders {
 
 impl Folders {
     fn new() -> Self {
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-        let home = target.join("python");
-        Self { target, home }
+        let target = target();
+        Self { home: target.join("python"), target }
     }
 
     /// A Python environment of its own.
@@ -95,12 +93,9 @@ impl Folders {
 
     /// The program, whose models and numbers must be those of the package.
     fn command(&self) -> Result<PathBuf> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "-p", "cognate-cli"]).current_dir(root());
-        let built = build.env("CARGO_TARGET_DIR", &self.target).status();
-        ensure!(built.context("cargo")?.success(), "cargo build -p cognate-cli failed");
-        Ok(self.target.join("debug/cognate"))
+        let built = cargo().args(["build", "--quiet", "--release", "--package", "cognate-learn"]).status();
+        ensure!(built.context("cargo")?.success(), "the program does not build");
+        Ok(self.target.join("release/cognate"))
     }
 }
 

@@ -2,25 +2,19 @@
 
 mod args;
 mod ask;
-mod clustering;
 mod commands;
 mod curves;
 mod hints;
 mod interrupt;
-mod lab;
 mod output;
-mod page;
 mod pairs;
-mod parallel;
 mod parts;
 mod peak_memory;
-mod plot;
 mod progressive;
 mod relation;
 mod reporting;
 mod rounds;
 mod settings;
-mod statistics;
 mod trace;
 
 use std::process::ExitCode;

@@ -8,7 +8,9 @@ use std::time::Duration;
 use cognate::fit::FitError;
 use cognate::model::OpenError;
 use cognate::{Hint, RunError, StreamError};
-use comfy_table::{CellAlignment, Table, presets};
+pub(crate) use cognate_lab::parallel::Interrupted;
+pub(crate) use cognate_plot::numbers::bytes;
+use cognate_plot::text_table::TextTable;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::hints::advice;
@@ -19,18 +21,6 @@ pub(crate) fn spinner(quiet: bool) -> ProgressBar {
     bar.enable_steady_tick(Duration::from_millis(200));
     bar.with_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a template of ours"))
 }
-
-/// Ended by Ctrl-C, after everything was put in order.
-#[derive(Debug)]
-pub(crate) struct Interrupted;
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("interrupted")
-    }
-}
-
-impl std::error::Error for Interrupted {}
 
 /// Done, but what was to be checked does not hold.
 #[derive(Debug)]
@@ -160,28 +150,8 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 }
 
 /// A table: the first column is text, the rest numbers.
-pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row);
-    }
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((u16::from(at > 0), 1));
-        if at > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
-/// Bytes in the unit that suits them.
-pub(crate) fn bytes(number: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB"];
-    let power = (number.max(1).ilog10() / 3).min(4) as usize;
-    let value = number as f64 / [1.0, 1e3, 1e6, 1e9, 1e12][power];
-    if power == 0 { format!("{number} B") } else { format!("{value:.1} {}", units[power]) }
+pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> TextTable {
+    TextTable::new(header, rows)
 }
 
 /// A name as a terminal can show it: no control characters, no endless length.
@@ -213,8 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_names_read_well() {
-        assert_eq!([0, 999, 1000, 2_500_000].map(bytes), ["0 B", "999 B", "1.0 kB", "2.5 MB"]);
+    fn names_read_well() {
         assert_eq!(shown_name("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(shown_name(&"x".repeat(50)).chars().count(), 41);
     }

@@ -4,7 +4,7 @@ use cognate::{Model, Parts, TaskId};
 use serde_json::{Value, json};
 
 use crate::output::{shown_name, table};
-use crate::page::table::{Cell, Kind, Table};
+use cognate_plot::page::table::{Cell, Kind, Table};
 
 /// Most tasks that the table for people shows.
 const LISTED: usize = 16;

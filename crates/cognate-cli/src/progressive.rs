@@ -7,7 +7,7 @@ use cognate::metrics::{Metrics, Tally};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output::say;
-use crate::plot::scale::count;
+use cognate_plot::numbers::{count, duration};
 
 /// Prints how learning goes.
 pub(crate) struct Progressive {
@@ -106,13 +106,4 @@ fn new_bar(size: u64) -> ProgressBar {
     // Hidden until it is worth looking at.
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
-}
-
-/// A time as a person reads it.
-pub(crate) fn duration(seconds: f64) -> String {
-    if seconds < 100.0 {
-        format!("{seconds:.2} s")
-    } else {
-        format!("{:.0} min {:02.0} s", (seconds / 60.0).floor(), seconds % 60.0)
-    }
 }

@@ -3,10 +3,10 @@
 use cognate::linalg::Symmetric;
 use cognate::{Model, TaskId};
 
-use crate::clustering::Clustering;
 use crate::pairs::Pair;
-use crate::plot::graph::{Edge, Graph};
-use crate::plot::heatmap::Heatmap;
+use cognate_plot::clustering::Clustering;
+use cognate_plot::graph::{Edge, Graph};
+use cognate_plot::heatmap::Heatmap;
 
 /// Tasks, in the order shown, and R among them.
 pub(crate) struct RelationTable {

@@ -3,9 +3,9 @@
 use cognate::{Inspect, Model};
 
 use crate::curves::Curves;
-use crate::page::report::{Labels, Relation, Run, Task, Totals};
 use crate::peak_memory::peak_memory_bytes;
 use crate::relation::RelationTable;
+use cognate_plot::page::report::{Labels, Relation, Run, Task, Totals};
 
 /// Beyond this many tasks a page has no relation picture: the matrix alone would take gigabytes.
 pub(crate) const LARGEST_RELATION: usize = 2000;

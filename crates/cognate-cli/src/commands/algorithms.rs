@@ -29,10 +29,7 @@ pub(crate) fn run(args: &AlgorithmsArgs) -> anyhow::Result<()> {
                     [about.id, about.title, about.paper, about.predict_cost, about.update_cost, about.memory];
                 words.map(str::to_owned).to_vec()
             });
-            let mut table = table(&["id", "what", "paper", "predict", "update", "memory"], rows);
-            for column in table.column_iter_mut() {
-                column.set_cell_alignment(comfy_table::CellAlignment::Left);
-            }
+            let table = table(&["id", "what", "paper", "predict", "update", "memory"], rows).all_left();
             let legend = "s non-zeros, K tasks, d features, m mistakes; `cognate algorithms ID` explains one and its parameters";
             output::print(&format!("{}\n\n{legend}", table.trim_fmt()))
         }

@@ -14,8 +14,8 @@ use serde_json::json;
 use super::{inputs, load_model};
 use crate::args::{BoundArgs, StreamArgs};
 use crate::output::{self, CheckFailed, spinner, table};
-use crate::plot::scale::count;
 use crate::settings::stream_config;
+use cognate_plot::numbers::count;
 
 /// Runs the command.
 pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {

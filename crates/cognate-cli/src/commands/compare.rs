@@ -22,14 +22,14 @@ use crate::args::CompareArgs;
 use crate::curves::Curves;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Interrupted, say, table};
-use crate::page::demo::{Demo, demo_page};
-use crate::page::report::Run;
-use crate::parallel::Pool;
-use crate::plot::scale::{count, percent};
-use crate::progressive::duration;
 use crate::reporting::{command_line, model_bytes, page_run};
 use crate::settings::stream_config;
-use crate::statistics::{deviation, mean, paired_test};
+use cognate_lab::parallel::Pool;
+use cognate_lab::statistics::{deviation, mean, paired_test};
+use cognate_plot::numbers::duration;
+use cognate_plot::numbers::{count, percent};
+use cognate_plot::page::demo::{Demo, demo_page};
+use cognate_plot::page::report::Run;
 
 /// Compared when nobody is named: from nothing shared to everything, and those that find out themselves.
 const DEFAULT: [&str; 7] = [
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         // Another order is a matter of the seed; one without a seed can be run only once.
         runs: if stream.order == Order::Shuffle { args.runs.get() } else { 1 },
         tasks: task_count(&memory),
-        pool: Pool::new(args.threads, interrupt, quiet),
+        pool: Pool::new(args.threads, interrupt.flag(), quiet),
         query: args.query.clone(),
         stream,
         memory,

@@ -17,12 +17,12 @@ use serde_json::json;
 use crate::args::DemoArgs;
 use crate::curves::Curves;
 use crate::output::{self, say, table};
-use crate::page::demo::{Demo, demo_page};
-use crate::page::report::{Relation, Run, stream_curves};
-use crate::plot::lines::Detail;
-use crate::plot::scale::{count, percent};
 use crate::relation::RelationTable;
 use crate::reporting::{command_line, page_run};
+use cognate_plot::lines::Detail;
+use cognate_plot::numbers::{count, percent};
+use cognate_plot::page::demo::{Demo, demo_page};
+use cognate_plot::page::report::{Relation, Run, stream_curves};
 
 /// The stream of the tour: small enough to finish at once, large enough to show the effect.
 const STREAM: Related = Related {

@@ -19,13 +19,13 @@ use super::{check_outputs, inputs};
 use crate::args::FitArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Interrupted, say, shown_name, spinner, table};
-use crate::page::fit::{FitPage, Path as SelectedPath, fit_page};
 use crate::peak_memory::{free_memory_bytes, peak_memory_bytes};
-use crate::plot::scale::{count, percent};
-use crate::progressive::duration;
 use crate::relation::RelationTable;
 use crate::reporting::{LARGEST_RELATION, command_line};
 use crate::settings::{candidates, fit_config};
+use cognate_plot::numbers::duration;
+use cognate_plot::numbers::{count, percent};
+use cognate_plot::page::fit::{FitPage, Path as SelectedPath, fit_page};
 
 /// Lambdas that are tried where none are named.
 const LAMBDAS: usize = 13;

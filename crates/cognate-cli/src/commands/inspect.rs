@@ -12,8 +12,8 @@ use super::load_model;
 use super::predict::write_csv_field;
 use crate::args::InspectArgs;
 use crate::output::{self, bytes, shown_name, stdout, table};
-use crate::plot::scale::{count, percent};
 use crate::reporting::model_bytes;
+use cognate_plot::numbers::{count, percent};
 
 /// Runs the command.
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {

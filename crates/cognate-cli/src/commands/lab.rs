@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::args::{LabArgs, LabCommand, LabListArgs, LabRunArgs};
 use crate::interrupt::Interrupt;
-use crate::lab::{Experiment, Lab, experiments};
 use crate::output::{self, CheckFailed, Interrupted, say};
-use crate::parallel::Pool;
-use crate::progressive::duration;
+use cognate_lab::parallel::Pool;
+use cognate_lab::{Experiment, Lab, experiments};
+use cognate_plot::numbers::duration;
 
 /// Runs the command.
 pub(crate) fn run(args: &LabArgs, quiet: bool) -> anyhow::Result<()> {
@@ -74,8 +74,7 @@ fn run_some(args: &LabRunArgs, quiet: bool) -> anyhow::Result<()> {
         refuse_without_data(chosen[0], &args.data)?;
     }
     std::fs::create_dir_all(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
-    let interrupt = Interrupt::listen()?;
-    let pool = Pool::new(args.threads, interrupt, quiet);
+    let pool = Pool::new(args.threads, Interrupt::listen()?.flag(), quiet);
     let lab = Lab { data: args.data.clone(), quick: args.quick, pool };
     let (mut broken, mut skipped) = (Vec::new(), 0);
     for experiment in chosen {

@@ -20,14 +20,15 @@ use crate::ask::Ask;
 use crate::curves::Curves;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Interrupted, say, shown_name, table};
-use crate::page::report::learn_page;
 use crate::peak_memory::peak_memory_bytes;
-use crate::plot::scale::{count, percent};
-use crate::progressive::{Progressive, duration};
+use crate::progressive::Progressive;
 use crate::reporting::{command_line, page_run};
 use crate::rounds::count_rounds;
 use crate::settings::run_config;
 use crate::trace::Trace;
+use cognate_plot::numbers::duration;
+use cognate_plot::numbers::{count, percent};
+use cognate_plot::page::report::learn_page;
 
 /// Runs the command.
 pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {

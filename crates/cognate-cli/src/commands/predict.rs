@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{inputs, load_model};
 use crate::args::PredictArgs;
 use crate::output::{say, stdout, table};
-use crate::plot::scale::count;
+use cognate_plot::numbers::count;
 
 /// Runs the command.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {

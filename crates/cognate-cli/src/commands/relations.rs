@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use cognate::{Model, TaskId};
-use comfy_table::CellAlignment;
 use serde_json::json;
 
 use super::load_model;
@@ -12,10 +11,10 @@ use crate::args::{RelationsArgs, TaskOrder};
 use crate::output::{self, say, shown_name, table};
 use crate::pairs::{self, Pair};
 use crate::parts;
-use crate::plot::scale::count;
-use crate::plot::svg::{Drawing, shorten};
 use crate::relation::RelationTable;
 use crate::reporting::LARGEST_RELATION;
+use cognate_plot::numbers::count;
+use cognate_plot::svg::{Drawing, shorten};
 
 /// Most tasks whose matrix fits on a screen; of more, the strongest pairs are listed.
 const LISTED: usize = 16;
@@ -129,8 +128,7 @@ fn strongest(relation: &RelationTable, pairs: &[Pair]) -> String {
             let [correlation, r] = numbers;
             vec![shown_name(&relation.names[a]), shown_name(&relation.names[b]), correlation, r]
         });
-        let mut table = table(&[what, "", "correlation", "R"], rows);
-        table.column_mut(1).expect("four columns").set_cell_alignment(CellAlignment::Left);
+        let table = table(&[what, "", "correlation", "R"], rows).left(1);
         text += &format!("\n\n{}", table.trim_fmt());
         if pairs.len() > PAIRS {
             text += &format!("\n… and {} more", count((pairs.len() - PAIRS) as u64));

@@ -1,0 +1,86 @@
+//! The papers' tables and figures, ours beside theirs; and, with the feature `measure`, what the project measures.
+//!
+//! This crate is the library behind `cognate lab` and behind the commands of `cargo xtask` that measure. It is internal
+//! to the program; its API is not stable.
+//!
+//! An [`Experiment`] says what it claims, what data it needs, where it deviates, and checks what comes out; `papers` has
+//! one file per paper. [`Findings`] is what an experiment leaves and how that is written; `data` finds and reads data
+//! sets; `runs` learns streams; `fitting` fits all examples at once. [`parallel`] does jobs side by side;
+//! [`statistics`] tells differences from chance.
+
+mod data;
+mod findings;
+mod fitting;
+#[cfg(feature = "measure")]
+pub mod measure;
+mod papers;
+pub mod parallel;
+mod runs;
+pub mod statistics;
+
+use std::path::{Path, PathBuf};
+
+pub use data::DataSet;
+pub use findings::Findings;
+pub use papers::experiments;
+use parallel::Pool;
+
+/// A table or figure of a paper.
+pub struct Experiment {
+    /// What users call it.
+    pub id: &'static str,
+    /// The paper and the place in it.
+    pub place: &'static str,
+    /// What the paper says comes out.
+    pub claim: &'static str,
+    /// Where ours is not the paper's experiment, and why.
+    pub deviates: &'static str,
+    /// What it reads; nothing where streams are made up.
+    pub needs: &'static [&'static DataSet],
+    /// Rough minutes on two processors: quick, full.
+    pub minutes: (f64, f64),
+    /// Does it.
+    pub run: fn(&Lab) -> anyhow::Result<Findings>,
+}
+
+/// Where and how experiments are run.
+pub struct Lab {
+    /// Folder of the data sets.
+    pub data: PathBuf,
+    /// Whether fewer runs and smaller grids will do.
+    pub quick: bool,
+    /// Who runs.
+    pub pool: Pool,
+}
+
+impl Lab {
+    /// The one or the other.
+    fn choose<T>(&self, quick: T, full: T) -> T {
+        if self.quick { quick } else { full }
+    }
+}
+
+impl Experiment {
+    /// Files that are not there.
+    pub fn missing(&self, data: &Path) -> Vec<(&'static DataSet, &'static str)> {
+        let of_set = |set: &&'static DataSet| {
+            let set = *set;
+            set.files.iter().filter(|file| !data.join(file).exists()).map(move |file| (set, *file))
+        };
+        self.needs.iter().flat_map(of_set).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_seventeen_with_names_of_their_own() {
+        let mut ids: Vec<&str> = experiments().iter().map(|experiment| experiment.id).collect();
+        assert_eq!(ids.len(), 17);
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 17);
+    }
+}

@@ -1,0 +1,87 @@
+//! What `cargo xtask` measures: speed beside others, accuracy, and what is promised of learners.
+//!
+//! | file | question |
+//! |---|---|
+//! | `bench` | how fast is `cognate`, and how often does it err, beside others? |
+//! | `strengths` | does b = "auto" keep its promise? |
+//! | `relations`, `relation_speed` | is a learned relation worth having, and what does it cost? |
+//! | `robust` | does `rom-pgd` keep its promises? |
+//! | `budgets` | what do learners in fixed memory cost? |
+//! | `convex` | what does a fit explain, and how long does it take? |
+//! | `reproduce` | do the papers' tables come out? |
+//! | `sets` | the data sets that they read |
+//! | `page` | where results are published |
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command of the project reports to the person who runs it"
+)]
+
+mod bench;
+mod budgets;
+mod convex;
+mod page;
+mod relation_speed;
+mod relations;
+mod reproduce;
+mod robust;
+mod sets;
+mod strengths;
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+
+use crate::parallel::Pool;
+
+/// The commands that measure.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Measure `cognate` beside Vowpal Wabbit, scikit-learn, River and a bare parse
+    Bench(bench::Options),
+    /// Compare b = "auto" with fixed strengths of sharing on every data set
+    Strengths(sets::Options),
+    /// Compare learned relations with given ones on every data set
+    Relations(relations::Options),
+    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
+    Robust(sets::Options),
+    /// Measure learners in fixed memory: speed, memory, error against budget
+    Budgets(budgets::Options),
+    /// Measure what `convex` explains on school, and how long a fit takes
+    Convex(convex::Options),
+    /// Run the lab, and write docs/papers from what it finds
+    Reproduce(reproduce::Options),
+}
+
+impl Command {
+    /// Runs it; false when a limit is not kept or a promise is broken.
+    ///
+    /// # Errors
+    /// What could not be measured, and why.
+    pub fn run(&self) -> anyhow::Result<bool> {
+        match self {
+            Self::Bench(options) => bench::run(options),
+            Self::Strengths(options) => strengths::run(options),
+            Self::Relations(options) => relations::run(options),
+            Self::Robust(options) => robust::run(options),
+            Self::Budgets(options) => budgets::run(options),
+            Self::Convex(options) => convex::run(options),
+            Self::Reproduce(options) => reproduce::run(options),
+        }
+    }
+}
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
+    lab.ancestors().nth(2).expect("crates/cognate-lab is two folders below the root").to_owned()
+}
+
+/// The results of independent jobs, in their order, whoever did them.
+fn in_parallel<T: Sync, R: Send>(
+    jobs: &[T],
+    work: impl Fn(&T) -> anyhow::Result<R> + Sync,
+) -> anyhow::Result<Vec<R>> {
+    let quiet = true;
+    Pool::new(None, std::sync::Arc::default(), quiet).all("", jobs, work)
+}

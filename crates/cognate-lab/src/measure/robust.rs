@@ -1,0 +1,238 @@
+//! `cargo xtask robust`: does `rom-pgd` keep its promises without being tuned?
+//!
+//! On every classification set, unit rows, shuffled: mistakes of `rom-pgd` with its defaults within 2 % of those of the
+//! better of individual and global `passive-aggressive`. On a stream of 50 related tasks of which ten are poisoned, their
+//! labels flipped or random: mistakes on the other forty within 10 % of those without the ten. On the walk of ROM17
+//! section IV-B: the outlier alone is marked, and nobody where there is none. Exits 1 when a promise is broken.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use cognate::run::{Observer, Progress, RoundReport, RunOptions};
+use cognate::stream::synthetic::{Related, random_walk};
+use cognate::stream::{Memory, Order};
+use cognate::{Example, Metrics, Model, RunConfig, Tasks};
+use serde_json::{Value, json};
+
+use crate::measure::sets::{self, Options, task_count};
+
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+
+/// How far `rom-pgd` may be above the better of the two passive-aggressive learners.
+const TOLERANCE: f64 = 0.02;
+
+/// How far clean tasks may be above what they are without poisoned ones.
+const POISONED_TOLERANCE: f64 = 0.10;
+
+/// Tasks of the poisoned stream, the last of them poisoned.
+const TASKS: usize = 50;
+const POISONED: usize = 10;
+
+/// Runs the command.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let sets = on_sets(options)?;
+    let poison = under_poison()?;
+    let kept = outliers()? && sets && poison;
+    println!("\n{}", if kept { "The promises are kept." } else { "A promise is broken." });
+    Ok(kept)
+}
+
+/// Learners of the first table.
+fn columns() -> [(&'static str, Value); 6] {
+    [
+        ("PA individual", json!({"passive-aggressive": {"scope": "individual"}})),
+        ("PA global", json!({"passive-aggressive": {"scope": "global"}})),
+        ("perceptron b = auto", json!({"perceptron": {"interaction": {"coupled": {"b": "auto"}}}})),
+        ("collaborative", json!("collaborative")),
+        ("rom-rda", json!("rom-rda")),
+        ("rom-pgd", json!("rom-pgd")),
+    ]
+}
+
+fn on_sets(options: &Options) -> Result<bool> {
+    println!(
+        "Mistakes in %, unit rows, all parameters at their defaults, mean of {} shuffles.\n",
+        SEEDS.count()
+    );
+    let names: Vec<&str> = columns().iter().map(|column| column.0).collect();
+    println!("| set | K | n | {} | rom-pgd against the better PA | |", names.join(" | "));
+    println!("|---|---|---|{}---|---|", "---|".repeat(names.len()));
+    let mut kept = true;
+    sets::for_each(options, |name, stream| {
+        let error = |column: &(&str, Value)| shuffled_error(stream, &column.1);
+        let errors = columns().iter().map(error).collect::<Result<Vec<f64>>>()?;
+        let gap = errors[5] / errors[0].min(errors[1]) - 1.0;
+        kept &= gap <= TOLERANCE;
+        let shown: Vec<String> = errors.iter().map(|error| format!("{:.2}", 100.0 * error)).collect();
+        println!(
+            "| {name} | {} | {} | {} | {:+.1} % | {} |",
+            task_count(stream),
+            stream.len(),
+            shown.join(" | "),
+            100.0 * gap,
+            if gap <= TOLERANCE { "" } else { "BROKEN" },
+        );
+        Ok(())
+    })?;
+    Ok(kept)
+}
+
+/// Mean share of mistakes over the shuffles.
+fn shuffled_error(stream: &Memory, learner: &Value) -> Result<f64> {
+    let config: RunConfig = serde_json::from_value(json!({ "learner": learner }))?;
+    let mut sum = 0.0;
+    for seed in SEEDS {
+        let mut model = Model::new(&config)?;
+        let mut shuffled = stream.clone().ordered(Order::Shuffle, seed, false);
+        model.learn(&mut shuffled, &RunOptions::default(), &mut ())?;
+        sum += model.metrics().total().error();
+    }
+    Ok(sum / SEEDS.count() as f64)
+}
+
+/// What is done to the last tasks of a stream.
+#[derive(Clone, Copy)]
+enum Poison {
+    LeftOut,
+    Flipped,
+    Random,
+}
+
+fn poisoned(seed: u64, poison: Poison) -> Memory {
+    let related =
+        Related { tasks: TASKS, features: 50, examples: 20_000, flips: 0.02, seed, ..Related::default() };
+    let mut stream = Memory::new();
+    for (at, (task, example)) in related.generate().stream.examples().enumerate() {
+        // A hash of the place is as good as a coin.
+        let coin = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 0;
+        let sign = match (is_poisoned(task), poison) {
+            (false, _) => 1.0,
+            (true, Poison::LeftOut) => continue,
+            (true, Poison::Flipped) => -1.0,
+            (true, Poison::Random) => {
+                if coin {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
+        };
+        stream.push(task, Example { label: sign * example.label, ..example });
+    }
+    stream
+}
+
+fn is_poisoned(task: &str) -> bool {
+    task.parse::<usize>().is_ok_and(|task| task > TASKS - POISONED)
+}
+
+/// Counts the tasks that are not poisoned.
+#[derive(Default)]
+struct Clean {
+    examples: u64,
+    mistakes: u64,
+}
+
+impl Observer for Clean {
+    fn observe(&mut self, report: &RoundReport, tasks: &Tasks, _: &Metrics) {
+        if !is_poisoned(tasks.name(report.task)) {
+            self.examples += 1;
+            self.mistakes += u64::from(report.mistake);
+        }
+    }
+
+    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Mean share of mistakes of the clean tasks.
+fn clean_error(learner: &Value, poison: Poison) -> Result<f64> {
+    let config: RunConfig = serde_json::from_value(json!({ "learner": learner }))?;
+    let mut sum = 0.0;
+    for seed in SEEDS {
+        let (mut model, mut clean) = (Model::new(&config)?, Clean::default());
+        model.learn(&mut poisoned(seed, poison), &RunOptions::default(), &mut clean)?;
+        sum += clean.mistakes as f64 / clean.examples as f64;
+    }
+    Ok(sum / SEEDS.count() as f64)
+}
+
+fn under_poison() -> Result<bool> {
+    println!(
+        "\nMistakes in % on {} related tasks, without and with {POISONED} poisoned ones, mean of {} streams.\n",
+        TASKS - POISONED,
+        SEEDS.count()
+    );
+    println!("| learner | alone | labels flipped | | labels random | | |");
+    println!("|---|---|---|---|---|---|---|");
+    let perceptron = |interaction: Value| json!({"perceptron": {"interaction": interaction}});
+    let mut kept = true;
+    for (name, learner, promised) in [
+        ("perceptron, independent", perceptron(json!("independent")), false),
+        ("perceptron, pooled", perceptron(json!("pooled")), false),
+        ("perceptron, coupled b = 1", perceptron(json!({"coupled": {"b": 1}})), false),
+        ("perceptron, coupled b = K", perceptron(json!({"coupled": {"b": TASKS}})), false),
+        ("passive-aggressive, global", json!({"passive-aggressive": {"scope": "global"}}), false),
+        ("collaborative", json!("collaborative"), false),
+        ("rom-rda", json!("rom-rda"), false),
+        ("rom-pgd", json!("rom-pgd"), true),
+    ] {
+        let alone = clean_error(&learner, Poison::LeftOut)?;
+        let (flipped, random) =
+            (clean_error(&learner, Poison::Flipped)?, clean_error(&learner, Poison::Random)?);
+        let worst = (flipped / alone).max(random / alone) - 1.0;
+        let broken = promised && worst > POISONED_TOLERANCE;
+        kept &= !broken;
+        let share = |error: f64| format!("{:.2} | {:+.1} %", 100.0 * error, 100.0 * (error / alone - 1.0));
+        println!(
+            "| {name} | {:.2} | {} | {} | {} |",
+            100.0 * alone,
+            share(flipped),
+            share(random),
+            if broken { "BROKEN" } else { "" },
+        );
+    }
+    Ok(kept)
+}
+
+/// Seeds of the walk, and for how many of them a promise must hold.
+const WALKS: std::ops::RangeInclusive<u64> = 1..=20;
+const LEAST_FAR: usize = 19;
+const LEAST_NEAR: usize = 18;
+
+/// Which tasks have an outlier part after ROM17's walk.
+fn marked(learner: &Value, variance: f64, seed: u64) -> Result<Vec<bool>> {
+    let names = ["1", "2", "3", "4", "5"];
+    let config = json!({ "tasks": names, "stream": { "simultaneous": true }, "learner": learner });
+    let mut model = Model::new(&serde_json::from_value::<RunConfig>(config)?)?;
+    let mut stream = random_walk(variance, 4500, seed).stream.numbered_as(model.tasks());
+    model.learn(&mut stream, &RunOptions::default(), &mut ())?;
+    let parts = model.learner().as_inspect().parts().unwrap_or_default();
+    Ok(parts.iter().map(|parts| parts.outlier_active).collect())
+}
+
+fn outliers() -> Result<bool> {
+    println!("\nSeeds of {} for which ROM17's walk is marked as it should be.\n", WALKS.count());
+    println!("| learner | variance 12.25: task 5 only | variance 0.09: nobody | |");
+    println!("|---|---|---|---|");
+    let mut kept = true;
+    for (name, learner) in [
+        ("rom-pgd", json!("rom-pgd")),
+        (
+            "rom-rda, kappa = 1, beta = 0.1, gamma = 0.2",
+            json!({"rom-rda": {"kappa": 1, "beta": 0.1, "gamma": 0.2}}),
+        ),
+    ] {
+        let count = |variance: f64, expected: [bool; 5]| -> Result<usize> {
+            let found = WALKS.map(|seed| Ok(marked(&learner, variance, seed)? == expected));
+            Ok(found.collect::<Result<Vec<bool>>>()?.into_iter().filter(|right| *right).count())
+        };
+        let far = count(12.25, [false, false, false, false, true])?;
+        let near = count(0.09, [false; 5])?;
+        let holds = far >= LEAST_FAR && near >= LEAST_NEAR;
+        kept &= holds;
+        println!("| {name} | {far} | {near} | {} |", if holds { "" } else { "BROKEN" });
+    }
+    Ok(kept)
+}

@@ -1,0 +1,145 @@
+//! One pass of a learner over a stream, and what is remembered of it.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use cognate::metrics::{Metrics, Tally};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve};
+use cognate::stream::{Memory, Order};
+use cognate::{Model, RunConfig, Tasks};
+use serde_json::{Value, json};
+
+use crate::Lab;
+use crate::parallel::Interrupted;
+
+/// How a stream is learnt.
+#[derive(Clone)]
+pub(crate) struct Way {
+    pub(crate) learner: Value,
+    /// Which labels are asked for.
+    pub(crate) query: Value,
+    pub(crate) simultaneous: bool,
+    pub(crate) serve: Serve,
+    /// Names of the tasks, for learners that want to know them all from the start.
+    pub(crate) tasks: Option<Vec<String>>,
+}
+
+impl Way {
+    /// One example a round, every label.
+    pub(crate) fn new(learner: Value) -> Self {
+        Self { learner, query: json!("all"), simultaneous: false, serve: Serve::All, tasks: None }
+    }
+
+    /// The multitask Perceptron whose tasks share by b.
+    pub(crate) fn coupled(b: f64) -> Self {
+        Self::new(json!({ "perceptron": { "interaction": { "coupled": { "b": b } } } }))
+    }
+}
+
+/// What a pass left.
+pub(crate) struct Passed {
+    pub(crate) model: Model,
+    /// Mistakes, in the order of the stream, with the number of the task.
+    pub(crate) mistakes: Vec<(u32, bool)>,
+    /// Examples with the label +1 that are no mistakes.
+    pub(crate) hits: u64,
+}
+
+impl Passed {
+    /// Error of each of so many parts of the stream of equal length.
+    pub(crate) fn parts(&self, parts: usize) -> Vec<f64> {
+        let length = self.mistakes.len();
+        let part = |at: usize| {
+            let rounds = &self.mistakes[at * length / parts..(at + 1) * length / parts];
+            rounds.iter().filter(|(_, mistake)| *mistake).count() as f64 / rounds.len() as f64
+        };
+        (0..parts).map(part).collect()
+    }
+
+    pub(crate) fn total(&self) -> &Tally {
+        self.model.metrics().total()
+    }
+
+    pub(crate) fn error(&self) -> f64 {
+        self.total().error()
+    }
+
+    /// Error of each task, by name.
+    pub(crate) fn by_task(&self) -> BTreeMap<String, f64> {
+        let tasks = self.model.tasks();
+        let error = |task| (tasks.name(task).to_owned(), self.model.metrics().task(task).error());
+        tasks.sorted().into_iter().map(error).collect()
+    }
+
+    /// Share of wrong signs on examples that are not learnt.
+    pub(crate) fn test_error(&self, test: &Memory) -> f64 {
+        let learner = self.model.learner().as_predict();
+        let mut wrong = 0_usize;
+        for (task, example) in test.examples() {
+            let margin =
+                self.model.tasks().find(task).map_or(0.0, |task| learner.margin(task, example.features));
+            wrong += usize::from(example.label * margin <= 0.0);
+        }
+        wrong as f64 / test.len() as f64
+    }
+}
+
+/// One pass over a stream as it is ordered.
+pub(crate) fn pass(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Passed> {
+    let mut config = json!({
+        "learner": way.learner, "query": way.query, "stream": { "simultaneous": way.simultaneous },
+    });
+    if let Some(tasks) = &way.tasks {
+        config["tasks"] = json!(tasks);
+    }
+    let mut config: RunConfig = serde_json::from_value(config)?;
+    // Rounds of all tasks at once are as many fewer.
+    let in_a_round = if way.simultaneous { crate::data::task_names(&stream).len().max(1) } else { 1 };
+    config.learner.set_rounds((stream.len() / in_a_round) as u64);
+    let mut model = Model::new(&config)?;
+    let mut stream = stream.numbered_as(model.tasks());
+    let mut watch = Watch { lab, mistakes: Vec::with_capacity(stream.len()), hits: 0 };
+    let options = RunOptions { serve: way.serve, ..RunOptions::default() };
+    model.learn(&mut stream, &options, &mut watch)?;
+    if lab.pool.asked() {
+        return Err(Interrupted.into());
+    }
+    Ok(Passed { model, mistakes: watch.mistakes, hits: watch.hits })
+}
+
+/// A shuffle of a stream.
+pub(crate) fn shuffled(stream: &Memory, seed: u64) -> Memory {
+    stream.clone().ordered(Order::Shuffle, seed, false)
+}
+
+struct Watch<'a> {
+    lab: &'a Lab,
+    mistakes: Vec<(u32, bool)>,
+    hits: u64,
+}
+
+impl Observer for Watch<'_> {
+    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
+        self.mistakes.push((report.task.0, report.mistake));
+        self.hits += u64::from(!report.mistake && report.label > 0.0);
+    }
+
+    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+        if self.lab.pool.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Mistakes of ways on a stream; as many as there can be where numbers grow beyond all bounds.
+pub(crate) fn mistakes(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<Vec<u64>> {
+    lab.pool.all(what, ways, |way| match pass(lab, way, stream.clone()) {
+        Ok(passed) => Ok(passed.total().mistakes),
+        Err(error) if error.is::<cognate::RunError>() => Ok(u64::MAX),
+        Err(error) => Err(error),
+    })
+}
+
+/// The way with the fewest mistakes on a stream: as the papers tune, by online error. The first of equals.
+pub(crate) fn tuned(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<usize> {
+    let mistakes = mistakes(lab, what, ways, stream)?;
+    Ok((0..ways.len()).min_by_key(|at| mistakes[*at]).unwrap_or(0))
+}

@@ -1,0 +1,72 @@
+//! Means, deviations, and whether a difference is more than chance.
+
+/// The mean; not a number of nothing.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The standard deviation of a sample; 0 of a single value.
+pub fn deviation(values: &[f64]) -> f64 {
+    let (mean, freedom) = (mean(values), values.len().saturating_sub(1).max(1));
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom as f64).sqrt()
+}
+
+/// The probability of a mean difference at least as far from 0 if the true one is 0, by the normal distribution.
+///
+/// `independent` is how many of the pairs count: repetitions of the same pairs make a mean steadier, but are no new
+/// evidence.
+pub fn paired_test(differences: &[f64], independent: usize) -> f64 {
+    let error = deviation(differences) / (independent as f64).sqrt();
+    if error == 0.0 {
+        return if mean(differences) == 0.0 { 1.0 } else { 0.0 };
+    }
+    two_sided(mean(differences) / error)
+}
+
+/// P(|Z| >= |z|) of a standard normal Z: erfc(|z| / sqrt 2), by the continued fraction of Laplace for large z and the
+/// series of erf for small ones.
+fn two_sided(z: f64) -> f64 {
+    let z = z.abs();
+    let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    if z < 3.0 {
+        // Phi(z) - 1/2 = density (z + z^3/3 + z^5/(3 5) + …)
+        let (mut term, mut sum) = (z, z);
+        for odd in (3..).step_by(2).take(60) {
+            term *= z * z / f64::from(odd);
+            sum += term;
+        }
+        return (1.0 - 2.0 * density * sum).max(0.0);
+    }
+    // 1 - Phi(z) = density / (z + 1/(z + 2/(z + 3/(z + …))))
+    let fraction = (1..=60).rev().fold(z, |below, k| z + f64::from(k) / below);
+    2.0 * density / fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_are_those_of_tables() {
+        for (z, wanted) in [
+            (0.0, 1.0),
+            (1.0, 0.317_310_5),
+            (1.959_964, 0.05),
+            (2.999_9, 0.002_700_7),
+            (3.290_527, 0.001),
+            (5.0, 5.733e-7),
+        ] {
+            assert!((two_sided(z) / wanted - 1.0).abs() < 1e-3, "{z}: {}", two_sided(z));
+        }
+    }
+
+    #[test]
+    fn equal_pairs_differ_by_chance_and_unequal_ones_do_not() {
+        assert_eq!(paired_test(&[0.0; 10], 10), 1.0);
+        assert_eq!(paired_test(&[1.0; 10], 10), 0.0);
+        let noise: Vec<f64> = (0..100).map(|at| if at % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert!(paired_test(&noise, 100) > 0.99);
+        assert_eq!((mean(&[1.0, 3.0]), deviation(&[2.0])), (2.0, 0.0));
+        assert!((deviation(&[1.0, 3.0]) - std::f64::consts::SQRT_2).abs() < 1e-15);
+    }
+}

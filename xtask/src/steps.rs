@@ -1,0 +1,45 @@
+//! Steps that are done one after the other, each named and timed; the first that fails ends it.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::cargo::cargo;
+
+/// A run of steps.
+pub(crate) struct Steps {
+    name: &'static str,
+    started: Instant,
+    fine: bool,
+}
+
+impl Steps {
+    /// Begins; `name` stands before every line.
+    pub(crate) fn new(name: &'static str) -> Self {
+        Self { name, started: Instant::now(), fine: true }
+    }
+
+    /// Does a step, unless one before it failed.
+    pub(crate) fn step(&mut self, what: &str, run: impl FnOnce() -> Result<bool>) -> Result<()> {
+        if self.fine {
+            println!("{}: {what}", self.name);
+            let started = Instant::now();
+            self.fine = run().with_context(|| what.to_owned())?;
+            let verdict = if self.fine { "ok" } else { "FAILED" };
+            println!("{}: {what}: {verdict} ({:.0} s)", self.name, started.elapsed().as_secs_f64());
+        }
+        Ok(())
+    }
+
+    /// Does a step that is a cargo command.
+    pub(crate) fn cargo(&mut self, what: &str, words: &[&str]) -> Result<()> {
+        self.step(what, || Ok(cargo().args(words).env("RUSTDOCFLAGS", "-D warnings").status()?.success()))
+    }
+
+    /// Ends; whether all were done.
+    pub(crate) fn finish(self) -> bool {
+        let verdict = if self.fine { "everything holds" } else { "failed" };
+        println!("{}: {verdict} in {:.0} s", self.name, self.started.elapsed().as_secs_f64());
+        self.fine
+    }
+}
