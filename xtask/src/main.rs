@@ -42,7 +42,7 @@ enum Command {
     Ci(ci::Options),
     /// Write schema/config.schema.json
     Schema(generated::Options),
-    /// Write the generated parts of the README
+    /// Write the table of docs/learners.md
     Docs(generated::Options),
     /// Compare b = "auto" with fixed strengths of sharing on every data set
     Strengths(strengths::Options),
