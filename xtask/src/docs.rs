@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: the README's table of learners, from the registry.
+//! `cargo xtask docs`: the table of docs/learners.md, from the registry.
 
 use anyhow::{Context, Result};
 use cognate::REGISTRY;
@@ -6,15 +6,16 @@ use cognate::REGISTRY;
 use crate::cargo::root;
 use crate::generated::{Options, put};
 
+const PAGE: &str = "docs/learners.md";
 const BEGIN: &str = "<!-- learners:begin -->";
 const END: &str = "<!-- learners:end -->";
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
-    let readme = std::fs::read_to_string(root().join("README.md")).context("README.md")?;
-    let (before, rest) = readme.split_once(BEGIN).with_context(|| format!("README.md has no {BEGIN}"))?;
-    let (_, after) = rest.split_once(END).with_context(|| format!("README.md has no {END}"))?;
-    put(options, "README.md", &format!("{before}{BEGIN}\n{}{END}{after}", table()), "docs")
+    let page = std::fs::read_to_string(root().join(PAGE)).context(PAGE)?;
+    let (before, rest) = page.split_once(BEGIN).with_context(|| format!("{PAGE} has no {BEGIN}"))?;
+    let (_, after) = rest.split_once(END).with_context(|| format!("{PAGE} has no {END}"))?;
+    put(options, PAGE, &format!("{before}{BEGIN}\n{}{END}{after}", table()), "docs")
 }
 
 fn table() -> String {

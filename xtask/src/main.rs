@@ -39,7 +39,7 @@ enum Command {
     Dist,
     /// Write schema/config.schema.json
     Schema(generated::Options),
-    /// Write the generated parts of the README
+    /// Write the table of docs/learners.md
     Docs(generated::Options),
     /// Build the Python package, install it in a clean environment, run its tests
     Python(python::Options),

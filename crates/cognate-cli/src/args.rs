@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
     /// What to do
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// No progress and no progressive table
+    /// Print no progress and no progressive table
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// When to use colour
@@ -49,23 +49,23 @@ impl Color {
 pub(crate) enum Command {
     /// Learn a stream as it comes, one pass or more
     Learn(Box<LearnArgs>),
-    /// Set several learners side by side: which one to use, and what sharing gains
+    /// Compare learners on the same stream: which one to use, and what sharing gains
     Compare(Box<CompareArgs>),
-    /// Fit all examples at once, to the optimum; chooses parameters by cross-validation
+    /// Fit all examples at once, to the optimum; can choose parameters by cross-validation
     Fit(Box<FitArgs>),
-    /// Predict a stream with a saved model: task, label, margin a line
+    /// Predict a stream with a saved model: task, label and margin for each line
     Predict(PredictArgs),
     /// Show what is in a model
     Inspect(InspectArgs),
     /// Show how the tasks of a model influence each other
     Relations(RelationsArgs),
-    /// Set the mistakes of a model beside those that the theorems allow
+    /// Compare the mistakes of a model with those that the theorems allow
     Bound(Box<BoundArgs>),
     /// List the learners, or explain one
     Algorithms(AlgorithmsArgs),
-    /// The papers' tables and figures, ours beside theirs
+    /// Reproduce the papers' tables and figures, ours beside theirs
     Lab(LabArgs),
-    /// A tour: make a stream of related tasks, learn it several ways, write report.html
+    /// Take a tour: make a stream of related tasks, learn it several ways, write report.html
     Demo(DemoArgs),
     /// Parse a stream and count its examples: the floor of what learning it can cost
     #[command(hide = true)]
@@ -75,51 +75,51 @@ pub(crate) enum Command {
 /// `cognate learn`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A line without a label, or with `?` in its place, is predicted and not learnt. Put labels in place of `?` in the file of \
---ask and learn it with --resume M --query all. Labels that never come are not waited for; a line that comes twice is \
-learnt twice.")]
+A line without a label, or with `?` in its place, is predicted but not learnt. Replace each `?` in the file of --ask by a \
+label and learn that file with --resume M --query all. Nothing waits for labels that never come; a line that comes twice \
+is learnt twice.")]
 pub(crate) struct LearnArgs {
     /// Files of examples, read in turn; `-` is standard input; gzip and zstd are recognised
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
-    /// Who learns; `cognate algorithms` lists them
+    /// Id of the learner, one of those that `cognate algorithms` lists; by default adaptive
     #[arg(long, value_name = "ID")]
     pub(crate) learner: Option<String>,
-    /// A parameter of the learner, e.g. interaction.coupled.b=4, or of the query, e.g. query.margin.b=2
+    /// Set a parameter of the learner, e.g. interaction.coupled.b=4, or of the query, e.g. query.margin.b=2
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Which labels to ask for: all; margin, the surer a prediction the more rarely; relation, the same with a task's
-    /// relations as measure. A label that is not asked for is not learnt
+    /// Which labels to ask for: all; margin, more rarely the surer the prediction; relation, the same, and more often for
+    /// a task with many relatives. A label that is not asked for is not learnt
     #[arg(long, value_name = "NAME")]
     pub(crate) query: Option<String>,
-    /// Config file (TOML); flags win over it
+    /// Config file (TOML); flags override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Number of tasks, or their names separated by commas; left out, tasks are met on the way
+    /// Number of tasks, or their names separated by commas; by default tasks are added as they occur
     #[arg(long, value_name = "N|NAMES")]
     pub(crate) tasks: Option<String>,
-    /// Number of features; an index beyond is bad
+    /// Number of features; a larger index is an error
     #[arg(long, value_name = "N")]
     pub(crate) features: Option<u32>,
-    /// Write the model here when done, or when interrupted
+    /// Write the model here when done, also when interrupted
     #[arg(long, value_name = "OUT")]
     pub(crate) model: Option<PathBuf>,
-    /// Go on learning from this model
+    /// Resume from this model
     #[arg(long, value_name = "IN")]
     pub(crate) resume: Option<PathBuf>,
-    /// Write a JSON line an example
+    /// Write one JSON line per example
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// List the lines without a label (or with `?`) whose labels the query asks for, to be labelled and learnt later
+    /// Write the unlabelled lines (or those with `?`) whose labels the query asks for, to be labelled and learnt later
     #[arg(long, value_name = "FILE")]
     pub(crate) ask: Option<PathBuf>,
-    /// Write a page with curves, tasks and relations
+    /// Write an HTML page with curves, tasks and relations
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// 1, or 2 to read ahead while learning; the result is the same
+    /// Threads: 1, or 2 to read ahead while learning; the result is the same
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) threads: NonZeroUsize,
     // Last, since the heading of these flags holds for all that follow.
@@ -131,30 +131,30 @@ pub(crate) struct LearnArgs {
 /// `cognate compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every learner learns the same shuffles; where one has parameters to choose, a few are tried on a fifth of the examples \
-first. \"To indep.\" is how many more or fewer mistakes it makes than independent models, one a task; \"by chance\" how \
+Every learner sees the same shuffles. Where one has parameters to choose, a few are tried on a fifth of the examples \
+first. \"To indep.\" is how many more or fewer mistakes it makes than independent models, one per task; \"by chance\" is how \
 likely chance alone makes so large a difference, by a paired test over the examples.")]
 pub(crate) struct CompareArgs {
     /// Files of examples, held in memory; `-` is standard input; gzip and zstd are recognised
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
-    /// Who is compared, separated by commas: ids of learners, or pooled; left out, a good set. Independent models are
-    /// always there
+    /// Learners to compare, separated by commas: their ids, or pooled; by default a good set. Independent models are
+    /// always included
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) learners: Vec<String>,
-    /// Shuffles that everyone learns
+    /// Number of shuffles
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) runs: std::num::NonZeroU64,
     /// Which labels to ask for, as in `cognate learn`
     #[arg(long, value_name = "NAME")]
     pub(crate) query: Option<String>,
-    /// Write a page with curves, tasks and relations
+    /// Write an HTML page with curves, tasks and relations
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
     /// Print the comparison as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Runs side by side; left out, as many as there are processors. The result is the same
+    /// Runs in parallel; by default as many as there are processors. The result is the same
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     // Last, since the heading of these flags holds for all that follow.
@@ -174,9 +174,9 @@ pub(crate) struct LabArgs {
 /// What the lab can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
-    /// Show the experiments: paper, claim, data and whether they are here, rough time
+    /// List the experiments: paper, claim, data and whether they are present, rough time
     List(LabListArgs),
-    /// Run an experiment, or all of them; exit code 1 when what it checks does not hold
+    /// Run an experiment, or all of them; exit code 1 when a check does not hold
     Run(LabRunArgs),
 }
 
@@ -186,7 +186,7 @@ pub(crate) struct LabListArgs {
     /// Folder of the data sets
     #[arg(long, value_name = "DIR", default_value = "data")]
     pub(crate) data: PathBuf,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -206,7 +206,7 @@ pub(crate) struct LabRunArgs {
     /// Folder for tables and figures: ID.md, ID.csv, ID-….svg
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub(crate) out: PathBuf,
-    /// Runs side by side; left out, as many as there are processors. The result is the same
+    /// Runs in parallel; by default as many as there are processors. The result is the same
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 }
@@ -215,51 +215,51 @@ pub(crate) struct LabRunArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Labels are -1/+1, 0/1, or real numbers (regression, with the loss `squares`). Examples with equal features are one input \
-of several tasks. Tasks, weights and the structure of the tasks are learnt together; see `cognate algorithms convex`.
+of several tasks. Weights and the structure of the tasks are learnt together; see `cognate algorithms convex`.
 
-With --cross-validate and no --grid a path of lambdas is tried. `--grid lambda=0.1,1,10 --grid penalty=none,trace-one` \
+With --cross-validate and no --grid, a path of lambdas is tried. `--grid lambda=0.1,1,10 --grid penalty=none,trace-one` \
 tries every pair; values with commas of their own go in brackets: --grid 'penalty.cluster.within=[4, 8]'.")]
 pub(crate) struct FitArgs {
     /// Files of examples, read in turn; `-` is standard input; gzip and zstd are recognised
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
-    /// A parameter, e.g. lambda=0.5, loss=logistic, penalty=trace-one, penalty.schatten.p=2, kernel.gaussian.gamma=0.1
+    /// Set a parameter, e.g. lambda=0.5, loss=logistic, penalty=trace-one, penalty.schatten.p=2, kernel.gaussian.gamma=0.1
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Config file (TOML); flags win over it
+    /// Config file (TOML); flags override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Choose parameters by so many folds
+    /// Choose parameters by cross-validation with this many folds
     #[arg(long, value_name = "FOLDS")]
     pub(crate) cross_validate: Option<usize>,
     /// Values of a parameter to choose from
     #[arg(long, value_name = "KEY=V,V,…")]
     pub(crate) grid: Vec<String>,
-    /// Number of tasks, or their names separated by commas; left out, tasks are met on the way
+    /// Number of tasks, or their names separated by commas; by default tasks are added as they occur
     #[arg(long, value_name = "N|NAMES")]
     pub(crate) tasks: Option<String>,
-    /// Number of features; an index beyond is bad
+    /// Number of features; a larger index is an error
     #[arg(long, value_name = "N")]
     pub(crate) features: Option<u32>,
     /// Write the model here
     #[arg(long, value_name = "OUT")]
     pub(crate) model: Option<PathBuf>,
-    /// Write a page with the search, cross-validation and relations
+    /// Write an HTML page with the search, cross-validation and relations
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folds side by side; left out, as many as there are processors. The result is the same
+    /// Folds in parallel; by default as many as there are processors. The result is the same
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Scale every example: none, l2
     #[arg(long, value_name = "HOW")]
     pub(crate) normalize: Option<String>,
-    /// Scale an example down to this norm when it is longer
+    /// Scale longer examples down to this norm
     #[arg(long, value_name = "NORM")]
     pub(crate) clip: Option<f64>,
-    /// Add a constant feature, whose weight costs as others do; an intercept costs nothing
+    /// Add a constant feature, penalised like any other (an intercept is not); of value 1 unless another is given
     #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     pub(crate) bias: Option<f64>,
     /// Seed of the folds
@@ -281,25 +281,25 @@ pub(crate) struct FormatArgs {
     /// Format of the data: svm, vw, csv, jsonl
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// vw: the namespace that names the task; left out, the tag does
+    /// vw: the namespace that names the task; by default the tag does
     #[arg(long, value_name = "NAME")]
     pub(crate) task_namespace: Option<String>,
-    /// csv: the column that names the task; left out, `task` if there is one
+    /// csv: the column that names the task; by default `task`, if there is one
     #[arg(long, value_name = "NAME")]
     pub(crate) task_column: Option<String>,
-    /// csv: the column of the labels; left out, `label`
+    /// csv: the column of the labels; by default `label`
     #[arg(long, value_name = "NAME")]
     pub(crate) label_column: Option<String>,
-    /// csv: columns of categories that may look like numbers, separated by commas
+    /// csv: columns to read as categories even where they look like numbers, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) categorical: Vec<String>,
-    /// Hash named features to 2^B slots, which names may share; left out, every name is a feature of its own
+    /// Hash named features to 2^B slots, which names may share; by default every name is its own feature
     #[arg(long, value_name = "B")]
     pub(crate) bits: Option<u32>,
-    /// With --bits: do not keep the names, which only explain the model
+    /// With --bits: do not keep the names, which serve only to explain the model
     #[arg(long)]
     pub(crate) no_names: bool,
-    /// Labels are classes: a task for every class, its own examples against all others
+    /// Labels are classes; each class is a task, its own examples against all others
     #[arg(long)]
     pub(crate) one_vs_all: bool,
 }
@@ -314,23 +314,23 @@ pub(crate) struct StreamArgs {
     /// Scale every example: none, l2
     #[arg(long, value_name = "HOW")]
     pub(crate) normalize: Option<String>,
-    /// Scale an example down to this norm when it is longer
+    /// Scale longer examples down to this norm
     #[arg(long, value_name = "NORM")]
     pub(crate) clip: Option<f64>,
     /// Add a constant feature, of value 1 unless another is given
     #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     pub(crate) bias: Option<f64>,
-    /// Order of the examples: file, shuffle, interleave; adversarial learns only the hardest example of every round
-    /// of one a task
+    /// Order of the examples: file, shuffle, interleave; or adversarial, which learns only the hardest example of every
+    /// round of one per task
     #[arg(long, value_name = "ORDER")]
     pub(crate) order: Option<String>,
     /// Seed of --order shuffle and of --query
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// How often to read the stream
+    /// Number of passes over the stream
     #[arg(long, value_name = "N")]
     pub(crate) passes: Option<u32>,
-    /// A round is one example of every task: all margins before any update
+    /// Rounds are one example of every task: all margins are computed before any update
     #[arg(long)]
     pub(crate) simultaneous: bool,
     /// Skip up to this many bad lines
@@ -347,17 +347,17 @@ pub(crate) struct PredictArgs {
     /// The model
     #[arg(long, value_name = "M")]
     pub(crate) model: PathBuf,
-    /// Add the probability of the label +1, for learners whose margins say it; what the probabilities were worth on labelled
-    /// examples is said at the end
+    /// Add the probability of the label +1, for learners that give one; prints a calibration table at the end if examples
+    /// are labelled
     #[arg(long)]
     pub(crate) probability: bool,
-    /// JSON lines instead of CSV
+    /// Print JSON lines instead of CSV
     #[arg(long)]
     pub(crate) json: bool,
     /// Skip up to this many bad lines
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) skip_bad: u64,
-    /// 1, or 2 to read ahead while predicting
+    /// Threads: 1, or 2 to read ahead while predicting
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) threads: NonZeroUsize,
 }
@@ -369,16 +369,16 @@ pub(crate) struct InspectArgs {
     /// The model
     #[arg(value_name = "M")]
     pub(crate) model: PathBuf,
-    /// Everything but the weights, as JSON
+    /// Print everything but the weights, as JSON
     #[arg(long, group = "what")]
     pub(crate) json: bool,
-    /// Every non-zero weight as CSV: task, feature, value
+    /// Print every non-zero weight as CSV: task, feature, value
     #[arg(long, group = "what")]
     pub(crate) weights: bool,
-    /// The examples kept as supports, for learners that keep some
+    /// Print the examples kept as supports, for learners that keep some
     #[arg(long, group = "what")]
     pub(crate) supports: bool,
-    /// The strongest features of a task
+    /// Print the strongest features of a task
     #[arg(long, group = "what", value_name = "TASK")]
     pub(crate) explain: Option<String>,
 }
@@ -389,16 +389,16 @@ pub(crate) struct RelationsArgs {
     /// The model
     #[arg(value_name = "M")]
     pub(crate) model: PathBuf,
-    /// R and its correlation form as JSON, with the order of the heatmap
+    /// Print R and its correlation form as JSON, with the order of the heatmap
     #[arg(long)]
     pub(crate) json: bool,
     /// Write a heatmap
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
-    /// Write a graph: tasks with a strong correlation, positive or negative, are joined
+    /// Write a graph that joins tasks with a strong correlation, positive or negative
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) graph: Option<PathBuf>,
-    /// Least size of a correlation that the graph draws, from 0 to 1; left out, what keeps it readable
+    /// Draw correlations of at least this size in the graph, from 0 to 1; by default what keeps it readable
     #[arg(long, value_name = "T", requires = "graph", value_parser = threshold)]
     pub(crate) threshold: Option<f64>,
     /// Order of the tasks in the pictures
@@ -415,7 +415,7 @@ pub(crate) struct RelationsArgs {
 /// How the tasks of a picture are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum TaskOrder {
-    /// Relatives beside each other, by hierarchical clustering of the correlation form
+    /// Relatives side by side, by hierarchical clustering of the correlation form
     Clustered,
     /// By name, or as --only gives them
     Given,
@@ -429,7 +429,7 @@ fn threshold(text: &str) -> Result<f64, String> {
 /// `cognate bound`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The stream is run again, with the order and passes that the model was learnt with, and is held in memory.
+The stream is run again in the order and passes that the model was learnt with, and is held in memory.
 
 Each theorem compares the learner with fixed vectors u_1, …, u_K: those of --comparator, or good ones found in \
 hindsight on the same stream. L is their hinge loss on the mistaken rounds, D what they cost beside it. \
@@ -446,7 +446,7 @@ pub(crate) struct BoundArgs {
     /// Vectors to compare with, CSV as `cognate inspect --weights` prints it: task, feature, value
     #[arg(long, value_name = "FILE")]
     pub(crate) comparator: Option<PathBuf>,
-    /// Certificates as JSON
+    /// Print the certificates as JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// How the stream was read
@@ -460,7 +460,7 @@ pub(crate) struct AlgorithmsArgs {
     /// Explain this learner and its parameters
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -468,10 +468,10 @@ pub(crate) struct AlgorithmsArgs {
 /// `cognate demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Where the page goes
+    /// Where to write the page
     #[arg(long, value_name = "FILE.html", default_value = "report.html")]
     pub(crate) out: PathBuf,
-    /// Also write the stream, to learn it by hand
+    /// Also write the stream, to try commands on
     #[arg(long, value_name = "FILE.svm")]
     pub(crate) stream: Option<PathBuf>,
     /// Also write the learning curves as a picture

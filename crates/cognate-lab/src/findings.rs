@@ -137,7 +137,7 @@ impl Findings {
     /// The experiment's part of a page.
     pub(crate) fn markdown(&self, experiment: &Experiment, mode: &str) -> String {
         let mut text = format!(
-            "## {}: {}\n\nClaim: {}\n\n{mode}. Ours, with the deviation over runs; the paper's in brackets.\n\n",
+            "## {}: {}\n\nClaim: {}\n\n{mode}. Our figures, with their deviation over runs; the paper's in brackets.\n\n",
             experiment.id, experiment.place, experiment.claim
         );
         for table in &self.tables {
@@ -162,7 +162,7 @@ impl Findings {
         for note in &self.notes {
             let _ = writeln!(text, "{note}\n");
         }
-        let _ = writeln!(text, "Where this is not the paper's experiment: {}", experiment.deviates);
+        let _ = writeln!(text, "Departures from the paper: {}", experiment.deviates);
         text
     }
 

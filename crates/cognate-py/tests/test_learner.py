@@ -199,7 +199,7 @@ def test_probabilities_where_there_are_some(stream: Stream) -> None:
     assert np.array_equal(both[:, 1] >= 0.5, model.predict(stream.X, stream.tasks) > 0)
     one = model.predict_proba_one({0: 1.0}, task=1)
     assert set(one) == {-1, 1} and abs(sum(one.values()) - 1) < 1e-12
-    with pytest.raises(AttributeError, match="are no probabilities"):
+    with pytest.raises(AttributeError, match="gives no probabilities"):
         Learner("perceptron").learn_one({0: 1.0}, 1).predict_proba_one({0: 1.0})
 
 

@@ -1,4 +1,4 @@
-//! `cargo xtask reproduce`: runs the lab and writes docs/papers, one page a paper, from what it finds.
+//! `cargo xtask reproduce`: runs the lab and writes docs/papers, one page per paper, from what it finds.
 //!
 //! A page is made of the parts that `cognate lab run` wrote, which say themselves how they were run; parts of experiments
 //! that were not run this time stay as they are.
@@ -111,7 +111,7 @@ fn publish(id: &str, out: &Path) -> Result<()> {
 /// A page on which nothing has been run yet.
 fn empty_page(title: &str, ids: &[&str]) -> String {
     let mut text = format!(
-        "# {title}\n\nOurs beside the paper's, written by `cargo xtask reproduce`; every part says how it was run. \
+        "# {title}\n\nOur results beside the paper's, written by `cargo xtask reproduce`. Every part says how it was run; \
          `cognate lab run ID` runs one.\n"
     );
     for id in ids {

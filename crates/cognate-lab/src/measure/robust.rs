@@ -55,8 +55,8 @@ fn on_sets(options: &Options) -> Result<bool> {
         SEEDS.count()
     );
     let names: Vec<&str> = columns().iter().map(|column| column.0).collect();
-    println!("| set | K | n | {} | rom-pgd against the better PA | |", names.join(" | "));
-    println!("|---|---|---|{}---|---|", "---|".repeat(names.len()));
+    println!("| set | K | n | {} | rom-pgd against the better PA |", names.join(" | "));
+    println!("|---|---|---|{}---|", "---|".repeat(names.len()));
     let mut kept = true;
     sets::for_each(options, |name, stream| {
         let error = |column: &(&str, Value)| shuffled_error(stream, &column.1);
@@ -65,12 +65,12 @@ fn on_sets(options: &Options) -> Result<bool> {
         kept &= gap <= TOLERANCE;
         let shown: Vec<String> = errors.iter().map(|error| format!("{:.2}", 100.0 * error)).collect();
         println!(
-            "| {name} | {} | {} | {} | {:+.1} % | {} |",
+            "| {name} | {} | {} | {} | {:+.1} % |{}",
             task_count(stream),
             stream.len(),
             shown.join(" | "),
             100.0 * gap,
-            if gap <= TOLERANCE { "" } else { "BROKEN" },
+            if gap <= TOLERANCE { "" } else { " BROKEN" },
         );
         Ok(())
     })?;
@@ -164,8 +164,8 @@ fn under_poison() -> Result<bool> {
         TASKS - POISONED,
         SEEDS.count()
     );
-    println!("| learner | alone | labels flipped | | labels random | | |");
-    println!("|---|---|---|---|---|---|---|");
+    println!("| learner | alone | labels flipped | | labels random | |");
+    println!("|---|---|---|---|---|---|");
     let perceptron = |interaction: Value| json!({"perceptron": {"interaction": interaction}});
     let mut kept = true;
     for (name, learner, promised) in [
@@ -186,11 +186,11 @@ fn under_poison() -> Result<bool> {
         kept &= !broken;
         let share = |error: f64| format!("{:.2} | {:+.1} %", 100.0 * error, 100.0 * (error / alone - 1.0));
         println!(
-            "| {name} | {:.2} | {} | {} | {} |",
+            "| {name} | {:.2} | {} | {} |{}",
             100.0 * alone,
             share(flipped),
             share(random),
-            if broken { "BROKEN" } else { "" },
+            if broken { " BROKEN" } else { "" },
         );
     }
     Ok(kept)
@@ -214,8 +214,8 @@ fn marked(learner: &Value, variance: f64, seed: u64) -> Result<Vec<bool>> {
 
 fn outliers() -> Result<bool> {
     println!("\nSeeds of {} for which ROM17's walk is marked as it should be.\n", WALKS.count());
-    println!("| learner | variance 12.25: task 5 only | variance 0.09: nobody | |");
-    println!("|---|---|---|---|");
+    println!("| learner | variance 12.25: task 5 only | variance 0.09: nobody |");
+    println!("|---|---|---|");
     let mut kept = true;
     for (name, learner) in [
         ("rom-pgd", json!("rom-pgd")),
@@ -232,7 +232,7 @@ fn outliers() -> Result<bool> {
         let near = count(0.09, [false; 5])?;
         let holds = far >= LEAST_FAR && near >= LEAST_NEAR;
         kept &= holds;
-        println!("| {name} | {far} | {near} | {} |", if holds { "" } else { "BROKEN" });
+        println!("| {name} | {far} | {near} |{}", if holds { "" } else { " BROKEN" });
     }
     Ok(kept)
 }

@@ -37,7 +37,7 @@ pub(super) static ALL: [Experiment; 3] = [
     Experiment {
         id: "cs15-table1",
         place: "CS15 table 1, normalised error of SARCOS torques",
-        claim: "Learning the seven torques together lowers the error by 4 to 6 % with 50 examples a task, less with more.",
+        claim: "Learning the seven torques together lowers the error by 4 to 6 % with 50 examples per task, less with more.",
         deviates: "the test half of the data only (4,449 points): what no task has drawn is predicted, not 5,000 points.",
         needs: &[&SARCOS],
         minutes: (0.2, 1.0),
@@ -55,7 +55,7 @@ pub(super) static ALL: [Experiment; 3] = [
     },
 ];
 
-/// nMSE and nI in print, at 50, 100, 150 and 200 examples a task.
+/// nMSE and nI in print, at 50, 100, 150 and 200 examples per task.
 const TABLE_1: [(&str, [(f64, f64); 4]); 4] = [
     ("STL", [(0.2436, 0.0), (0.1723, 0.0), (0.1483, 0.0), (0.1312, 0.0)]),
     ("MTFL", [(0.2333, 0.0416), (0.1658, 0.0379), (0.1428, 0.0281), (0.1311, 0.0003)]),
@@ -64,7 +64,7 @@ const TABLE_1: [(&str, [(f64, f64); 4]); 4] = [
 ];
 const SIZES_1: [usize; 4] = [50, 100, 150, 200];
 
-/// Accuracies in print, at 50, 100 and 150 images a class.
+/// Accuracies in print, at 50, 100 and 150 images per class.
 const TABLE_2: [(&str, [f64; 3]); 4] = [
     ("STL", [72.23, 76.61, 79.23]),
     ("MTFL", [73.23, 77.24, 80.11]),
@@ -183,10 +183,10 @@ fn table1(lab: &Lab) -> anyhow::Result<Findings> {
             rows: rows.collect(),
         }],
         verdicts: vec![Verdict::instead(
-            "with 50 examples a task the best method gains 4 % or more",
+            "with 50 examples per task the best method gains 4 % or more",
             best[0] >= 0.04,
             format!("best nI at {}", shown.join(", ")),
-            "with 50 examples a task the best method is no worse than single tasks",
+            "with 50 examples per task the best method is no worse than single tasks",
             best[0] >= -0.005,
         )],
         notes: vec![chosen(each, &results)],
@@ -248,7 +248,7 @@ fn table2(lab: &Lab) -> anyhow::Result<Findings> {
         gains.iter().fold((f64::MAX, f64::MIN), |(low, high), gain| (low.min(*gain), high.max(*gain)));
     Ok(Findings {
         tables: vec![Table {
-            title: "Mean accuracy of the classes in %, by images a class that are fitted".to_owned(),
+            title: "Mean accuracy of the classes in %, by images fitted per class".to_owned(),
             columns: sizes.iter().map(ToString::to_string).collect(),
             rows: rows.collect(),
         }],

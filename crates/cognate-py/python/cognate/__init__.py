@@ -1,7 +1,7 @@
 """Learns many related tasks from one stream, and how they are related.
 
-`Learner` learns example by example or table by table; `progressive` tells how it goes. `CognateClassifier`,
-`ConvexMultitaskClassifier` and `ConvexMultitaskRegressor` are estimators of scikit-learn, where it is installed.
+`Learner` learns example by example or table by table; `progressive` reports its progress. `CognateClassifier`,
+`ConvexMultitaskClassifier` and `ConvexMultitaskRegressor` are estimators for scikit-learn, if it is installed.
 `algorithms()` lists the learners.
 """
 
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def algorithms() -> list[dict[str, Any]]:
-    """What is told about every learner: id, title, paper, costs, parameters with their defaults.
+    """Every learner: id, title, paper, costs, parameters with their defaults.
 
     >>> import cognate
     >>> [about["id"] for about in cognate.algorithms()][:2]
@@ -51,7 +51,7 @@ def algorithms() -> list[dict[str, Any]]:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of a config, with what every parameter means."""
+    """The JSON schema of a config, with a description of every parameter."""
     return json.loads(_native.schema())
 
 

@@ -1,16 +1,16 @@
-"""What can go wrong, one class a boundary; each is also the built-in exception that a caller would expect."""
+"""What can go wrong: one class per boundary, each also the built-in exception that a caller would expect."""
 
 
 class CognateError(Exception):
-    """Everything that cognate raises on purpose."""
+    """Base of every exception that cognate raises."""
 
 
 class ConfigError(CognateError, ValueError):
-    """A learner or a parameter that does not exist, or is out of range. Names every problem with its path."""
+    """An unknown learner or parameter, or a value out of range. Names every problem with its path."""
 
 
 class DataError(CognateError, ValueError):
-    """Features, labels or tasks that cannot be such: arrays, dictionaries, or lines of a file, with their place."""
+    """Bad features, labels or tasks, in arrays, dictionaries or lines of a file; names the place."""
 
 
 class FileError(CognateError, OSError):
@@ -22,8 +22,8 @@ class FitError(CognateError, ValueError):
 
 
 class RunError(CognateError, ValueError):
-    """A run that cannot go on: numbers beyond all bounds, too many tasks for the learner."""
+    """A run that cannot continue: numbers overflow, or there are too many tasks for the learner."""
 
 
 class SnapshotError(CognateError, ValueError):
-    """A model that is foreign, damaged, cut off, or of a later version."""
+    """A model file that is foreign, damaged, truncated, or of a later version."""

@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn: parameters in, `fit`, `predict`; tasks go beside X, or are one of its columns."""
+"""Estimators for scikit-learn; tasks are passed beside X, or are one of its columns."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _TASKS = """
-    X is anything that scikit-learn takes: arrays, SciPy's sparse matrices, frames of pandas and polars. `tasks` is one task
-    a row, the name of a column of X (which then is no feature), or left out where there is only one task. In a pipeline or
-    a search it travels by metadata routing: ``set_fit_request(tasks=True)`` and the like.
+    X is anything that scikit-learn takes: arrays, SciPy's sparse matrices, pandas and polars frames. `tasks` has one task
+    per row, or is the name of a column of X (which then is no feature); leave it out if there is only one task. In a
+    pipeline or a search it travels by metadata routing: ``set_fit_request(tasks=True)`` and the like.
 """
 
 #: What scikit-learn makes of X.
@@ -104,7 +104,7 @@ class _Classifier(ClassifierMixin, _Multitask):
         return np.where(y == self.classes_[1], 1.0, -1.0)
 
     def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """Margins: the second class where they are positive, or 0."""
+        """Margins; at 0 and above, the second class is predicted."""
         return self._margins(X, tasks)
 
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
@@ -113,7 +113,7 @@ class _Classifier(ClassifierMixin, _Multitask):
         return self.classes_[(margins >= 0).astype(int)]
 
     def score(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted right."""
+        """The share of rows whose class is predicted correctly."""
         return float(accuracy_score(y, self.predict(X, tasks), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -135,21 +135,21 @@ def _apart(X: Any, tasks: Any) -> tuple[Any, Any]:
 
 
 class CognateClassifier(_Classifier):
-    __doc__ = f"""Learns two classes online, for many related tasks.
+    __doc__ = f"""Online classification into two classes, for many related tasks.
 
     Parameters
     ----------
     learner:
-        Id of a learner of streams, one of `cognate.algorithms()`.
+        Id of an online learner, one of `cognate.algorithms()`.
     params:
-        Its parameters, ``{{"interaction": {{"coupled": {{"b": 4}}}}}}``; left out, their defaults.
+        Its parameters, e.g. ``{{"interaction": {{"coupled": {{"b": 4}}}}}}``; by default their defaults.
     normalize, clip, bias:
-        What is done to every row: ``"l2"`` scales it to length 1, `clip` is the largest length, `bias` the value of a
+        How every row is scaled: ``"l2"`` scales it to length 1, `clip` is the largest length, `bias` the value of a
         constant feature.
     passes:
-        How often `fit` goes over the rows.
+        Number of passes that `fit` makes over the rows.
     shuffle, random_state:
-        Whether `fit` shuffles them, and how.
+        Whether `fit` shuffles them, and with which seed.
     {_TASKS}
     Examples
     --------
@@ -190,7 +190,7 @@ class CognateClassifier(_Classifier):
         return Learner(self.learner, stream=self._stream(), **(self.params or {}))
 
     def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Learns from nothing, in `passes` passes."""
+        """Learn from scratch, in `passes` passes."""
         X, tasks, y = self._rows(X, y, tasks, reset=True)
         self._meet_classes(y)
         learner, signs = self._fresh(), self._signs(y)
@@ -202,7 +202,7 @@ class CognateClassifier(_Classifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, tasks: Any = None, classes: Any = None) -> Self:
-        """Learns the rows in order; `classes` are named in the first call, unless it has both."""
+        """Learn the rows in order; the first call needs `classes` unless its rows have both."""
         first = not hasattr(self, "learner_")
         X, tasks, y = self._rows(X, y, tasks, reset=first)
         if first:
@@ -218,7 +218,7 @@ class CognateClassifier(_Classifier):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """Probabilities of both classes, where `learner` is ``"adaptive"``."""
+        """Probabilities of both classes, if `learner` is ``"adaptive"``."""
         positive = self._learner_probabilities(self.decision_function(X, tasks))
         return np.column_stack([1 - positive, positive])
 
@@ -227,19 +227,19 @@ class CognateClassifier(_Classifier):
 
 
 class ConvexMultitask(_Multitask):
-    __doc__ = f"""Learns tasks and their structure from all rows at once, to the global optimum; classes and numbers below.
+    __doc__ = f"""Tasks and their structure from all rows at once, to the global optimum: the base of both estimators below.
 
     Parameters
     ----------
     penalty:
-        What the structure may be, and costs: ``"schatten"``, ``"trace-one"``, ``"rows"``, ``"none"``,
+        What the structure may be, and what it costs: ``"schatten"``, ``"trace-one"``, ``"rows"``, ``"none"``,
         ``{{"cluster": {{"clusters": 3}}}}``, ``{{"log-det": {{…}}}}``, ``{{"fixed": {{"interaction": "coupled"}}}}``.
     lambda_:
         Weight of the penalty.
     loss, weights, kernel, ridge, intercept, delta, tolerance, max_iterations:
-        The other parameters of the learner `convex`; what is None has the library's default.
+        The other parameters of the learner `convex`; None is the library's default.
     normalize, clip, bias:
-        What is done to every row.
+        How every row is scaled.
     {_TASKS}
     After `fit`, `status_` says how the search ended, with a bound on how far from the optimum it is.
     """
@@ -284,18 +284,18 @@ class ConvexMultitask(_Multitask):
 
     @property
     def status_(self) -> dict[str, Any]:
-        """Why the search stopped, after how many iterations, the objective, and the gap to the minimum at most."""
+        """Why the search stopped, after how many iterations, the objective, and a bound on its gap to the minimum."""
         check_is_fitted(self)
         return self.learner_.status_
 
     @property
     def n_iter_(self) -> int:
-        """Iterations."""
+        """Number of iterations."""
         return max(1, self.status_["iterations"])
 
 
 class ConvexMultitaskClassifier(_Classifier, ConvexMultitask):
-    """Two classes for every task, by `ConvexMultitask`, whose parameters it has.
+    """Two classes per task, fitted to all rows at once; for the parameters see `ConvexMultitask`.
 
     >>> import numpy as np
     >>> from cognate import ConvexMultitaskClassifier
@@ -308,7 +308,7 @@ class ConvexMultitaskClassifier(_Classifier, ConvexMultitask):
     """
 
     def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Fits all tasks at once."""
+        """Fit all tasks at once."""
         X, tasks, y = self._rows(X, y, tasks, reset=True)
         self._meet_classes(y)
         self._fit(X, self._signs(y), tasks, "classification")
@@ -316,7 +316,7 @@ class ConvexMultitaskClassifier(_Classifier, ConvexMultitask):
 
 
 class ConvexMultitaskRegressor(RegressorMixin, ConvexMultitask):
-    """A number for every row, by `ConvexMultitask`, whose parameters it has.
+    """Regression, fitted to all rows at once; for the parameters see `ConvexMultitask`.
 
     >>> import numpy as np
     >>> from cognate import ConvexMultitaskRegressor
@@ -331,13 +331,13 @@ class ConvexMultitaskRegressor(RegressorMixin, ConvexMultitask):
         return {"y_numeric": True, "ensure_min_samples": 2}
 
     def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Fits all tasks at once."""
+        """Fit all tasks at once."""
         X, tasks, y = self._rows(X, y, tasks, reset=True)
         self._fit(X, np.asarray(y, dtype=np.float64), tasks, "regression")
         return self
 
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """A number for every row."""
+        """The predicted number for every row."""
         return self._margins(X, tasks)
 
     def score(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> float:

@@ -26,26 +26,36 @@ class Learner:
     Parameters
     ----------
     learner:
-        Id of a learner, one of `cognate.algorithms()`; left out, the library's default.
+        Id of a learner, one of `cognate.algorithms()`; by default ``"adaptive"``.
     tasks:
-        How many tasks there are, or their names; left out, tasks are met on the way.
+        The number of tasks, or their names; by default tasks are added as they occur.
     features:
-        How many features there are; left out, as the data have.
+        The number of features; by default as many as the data have.
     stream:
-        What is done to every example, as in a config file: ``{"normalize": "l2", "clip": 10, "bias": 1}``;
-        ``{"simultaneous": True}`` where a round is one example of every task.
+        How every example is scaled, as in a config file: ``{"normalize": "l2", "clip": 10, "bias": 1}``;
+        ``{"simultaneous": True}`` if a round is one example of every task.
     query:
         Which labels are asked for: ``"all"``, ``{"margin": {"b": 1}}``, ``{"relation": {"scale": 1}}``.
     **params:
-        Parameters of the learner, as `cognate algorithms ID` tells; ``_`` stands for ``-``.
+        Parameters of the learner, as listed by `cognate algorithms ID`, with ``_`` for ``-``.
 
-    Features are a dictionary of names (``{"price": 0.5, "colour": "red"}``; a text is the feature ``colour=red`` of
-    value 1), a dictionary of numbers, or ``(indices, values)``. Labels are -1 and +1, or 0 and 1. A task is a name or a
-    number; without one it is ``"default"``.
+    Features are a dictionary by name (``{"price": 0.5, "colour": "red"}``; a text is the feature ``colour=red`` with
+    value 1), a dictionary by number, or ``(indices, values)``. Labels are -1 and +1, or 0 and 1. A task is a name or a
+    number; left out, it is ``"default"``.
 
     Examples
     --------
-    Half of what one task learns, the other learns too:
+    What one task learns helps the others, also those that nobody has seen yet:
+
+    >>> from cognate import Learner
+    >>> model = Learner()
+    >>> for _ in range(3):
+    ...     _ = model.learn_one({"offer": 1, "hello": 0.5}, +1, task="alice")
+    ...     _ = model.learn_one({"meeting": 1, "hello": 0.5}, -1, task="bob")
+    >>> model.predict_one({"offer": 1}, task="carol")
+    1
+
+    With a given strength of sharing, the other task here moves a third as far as the task itself:
 
     >>> from cognate import Learner
     >>> model = Learner("perceptron", interaction={"coupled": {"b": 1}})
@@ -61,7 +71,7 @@ class Learner:
     array([[0.75, 0.25],
            [0.25, 0.75]])
 
-    Whole tables go faster; nothing of them is copied, and other threads run meanwhile:
+    Whole tables are faster; they are read without a copy, while other threads run:
 
     >>> import numpy as np
     >>> X, y = np.eye(3), np.array([1, -1, 1])
@@ -69,7 +79,7 @@ class Learner:
     >>> model.decision_function(X, tasks="a")
     array([ 0.75, -0.25,  0.75])
 
-    What is wrong is said with its place:
+    Errors name the place:
 
     >>> Learner("perceptron", interaction={"coupled": {"b": -1}})
     Traceback (most recent call last):
@@ -93,7 +103,7 @@ class Learner:
     # -- one example at a time
 
     def learn_one(self, x: Any, y: float | None, task: str | int | None = None) -> Self:
-        """Learns one example; without a label it is only counted.
+        """Learn one example; without a label it is only counted.
 
         >>> from cognate import Learner
         >>> Learner("perceptron").learn_one({"a": 1.0}, True, task="t").margin_one({"a": 2.0}, task="t")
@@ -103,20 +113,20 @@ class Learner:
         return self
 
     def margin_one(self, x: Any, task: str | int | None = None) -> float:
-        """The margin of an example, whose sign is the prediction; 0 before anything was learnt."""
+        """The margin of an example, whose sign is the prediction; 0 before anything is learnt."""
         return self._model.margin_one(x, task)
 
     def predict_one(self, x: Any, task: str | int | None = None) -> int:
-        """The label that the margin predicts: +1, also at exactly 0, or -1."""
+        """The predicted label: +1 if the margin is at least 0, else -1."""
         return 1 if self.margin_one(x, task) >= 0 else -1
 
     def predict_proba_one(self, x: Any, task: str | int | None = None) -> dict[int, float]:
-        """Probabilities of both labels, of learners whose margins have them (`adaptive`)."""
+        """Probabilities of both labels, for learners that give them (`adaptive`)."""
         positive = self._probabilities(np.array([self.margin_one(x, task)]))[0]
         return {-1: 1 - float(positive), 1: float(positive)}
 
     def learn_round(self, examples: Mapping[str | int, tuple[Any, float]]) -> Self:
-        """Learns one example of every task at once, of a learner made with ``stream={"simultaneous": True}``.
+        """Learn one example of every task at once; needs ``stream={"simultaneous": True}``.
 
         >>> from cognate import Learner
         >>> model = Learner("schatten-perceptron", tasks=["a", "b"], stream={"simultaneous": True})
@@ -131,11 +141,11 @@ class Learner:
     # -- whole tables
 
     def partial_fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Learns the rows of X in order.
+        """Learn the rows of X in order.
 
-        X is a SciPy CSR matrix (float32 or float64, indices of 32 or 64 bits, sorted), a NumPy array of floats, a
-        frame of pandas or polars, an Arrow table, or a list of dictionaries; none of them is copied. `tasks` is one
-        task for all rows, or one a row. A bad table is refused as a whole: nothing of it is learnt.
+        X is a SciPy CSR matrix (float32 or float64, sorted indices of 32 or 64 bits), a NumPy array of floats, a
+        pandas or polars frame, an Arrow table, or a list of dictionaries; none of them is copied. `tasks` is one task
+        for all rows, or one per row. A table with a bad row is refused as a whole: nothing of it is learnt.
         """
         if _tables.is_rows(X):
             self._model.learn_rows(X, list(y), _spread(tasks, len(X)))
@@ -151,17 +161,17 @@ class Learner:
         return self._model.margins(_tables.table(X), _tables.tasks_of(tasks))
 
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """Labels of the rows of X: -1 or +1, or real numbers where the learner was fitted to such."""
+        """Labels of the rows of X: -1 or +1, or real numbers if the learner was fitted to such."""
         margins = self.decision_function(X, tasks)
         return margins if self._model.is_regression else np.where(margins >= 0, 1, -1)
 
     def predict_proba(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """Probabilities of the labels -1 and +1, of learners whose margins have them (`adaptive`)."""
+        """Probabilities of the labels -1 and +1, for learners that give them (`adaptive`)."""
         positive = self._probabilities(self.decision_function(X, tasks))
         return np.column_stack([1 - positive, positive])
 
     def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Fits a batch learner (`convex`) to all rows at once; how it ended is `status_`.
+        """Fit a batch learner (`convex`) to all rows at once; `status_` says how it ended.
 
         >>> import numpy as np
         >>> from cognate import Learner
@@ -180,7 +190,7 @@ class Learner:
     def _probabilities(self, margins: np.ndarray) -> np.ndarray:
         found = self._model.probabilities(margins)
         if found is None:
-            raise AttributeError(f"margins of `{self.learner_}` are no probabilities; those of `adaptive` are")
+            raise AttributeError(f"`{self.learner_}` gives no probabilities; `adaptive` does")
         return found
 
     # -- what was learnt
@@ -197,12 +207,12 @@ class Learner:
 
     @property
     def relations_(self) -> np.ndarray:
-        """R: how much an update of the task of the column moves the task of the row."""
+        """R: how far an update of the column's task moves the row's task."""
         return self._model.relations()
 
     @property
     def correlations_(self) -> np.ndarray:
-        """R scaled to ones on its diagonal."""
+        """R scaled so that its diagonal is 1."""
         relations = self.relations_
         scale = np.sqrt(np.abs(np.diag(relations)))
         scale[scale == 0] = 1
@@ -210,7 +220,7 @@ class Learner:
 
     @property
     def metrics_(self) -> dict[str, Any]:
-        """Counts of everything learnt: examples, mistakes, error, f1, …, and the same of every task."""
+        """Counts so far: examples, mistakes, error, f1, …, in total and for every task."""
         return json.loads(self._model.metrics)
 
     @property
@@ -220,7 +230,7 @@ class Learner:
 
     @property
     def config_(self) -> dict[str, Any]:
-        """Everything that the model remembers of its config, defaults filled in."""
+        """The config that the model remembers, with defaults filled in."""
         return json.loads(self._model.config)
 
     def weights(self, task: str | int | None = None) -> dict[str | int, float]:
@@ -241,12 +251,12 @@ class Learner:
     # -- kept and shown
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a model file, as `cognate learn --model` does; the old one stays until the new one is whole."""
+        """Write a model file, as `cognate learn --model` does; the old one stays until the new one is complete."""
         self._model.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Reads a model file, of whoever wrote it."""
+        """Read a model file, whether this package or the program wrote it."""
         return cls._of(_native.Model.load(path))
 
     @classmethod
@@ -271,20 +281,20 @@ class Learner:
         return learner_html(self)
 
     def plot_relations(self, ax: Any = None) -> Figure:
-        """A heatmap of the correlation form of R, as a matplotlib figure."""
+        """Draw a heatmap of the correlation form of R, as a matplotlib figure."""
         from .plotting import plot_relations
 
         return plot_relations(self, ax)
 
     def plot_curves(self, tasks: list[str] | None = None, ax: Any = None) -> Figure:
-        """Error so far against examples, of everything and of some tasks, since the learner came into this process."""
+        """Draw the error so far against examples, of all tasks and of some, since the learner was made or loaded."""
         from .plotting import plot_curves
 
         return plot_curves(self, tasks, ax)
 
 
 def _spread(tasks: Any, rows: int) -> list[Any]:
-    """One task a row."""
+    """One task per row."""
     found = _tables.tasks_of(tasks)
     if isinstance(found, np.ndarray):
         found = found.tolist()

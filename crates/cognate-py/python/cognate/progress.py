@@ -1,4 +1,4 @@
-"""How learning goes, as it goes: every example is predicted before it is learnt."""
+"""Progress while learning: every example is predicted before it is learnt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .learner import Learner
 
 @dataclass(frozen=True)
 class Progress:
-    """A line of the progressive table; counts are over the model's life."""
+    """One line of the progressive table; counts are over the model's life."""
 
     examples: int
     mistakes: int
@@ -31,10 +31,10 @@ class Progress:
 
 
 def progressive(model: Learner, stream: Any, *, skip_bad: int = 0) -> Iterator[Progress]:
-    """Learns a stream and yields how it goes, after 1, 2, 4, 8, … examples and at the end.
+    """Learn a stream and yield the progress after 1, 2, 4, 8, … examples and at the end.
 
     `stream` is a file, a list of files, or any iterable of ``(x, y)`` or ``(x, y, task)``. Files are learnt as `cognate
-    learn` learns them, with the same numbers, to the bit; they are learnt whole before the first line is yielded.
+    learn` does it, with the same numbers bit for bit, and completely before the first line is yielded.
 
     >>> from cognate import Learner, progressive
     >>> stream = [({"a": 1.0}, 1, "t"), ({"b": 1.0}, -1, "t"), ({"a": 2.0}, 1, "u"), ({"b": 1.0}, -1, "u")]

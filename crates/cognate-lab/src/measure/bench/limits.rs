@@ -21,6 +21,14 @@ impl Ratio {
     pub(super) fn kept(&self) -> Option<bool> {
         self.limit.map(|limit| self.of_minima.is_some_and(|ratio| ratio <= limit))
     }
+
+    /// What is said of the limit, where there is one.
+    pub(super) fn verdict(&self) -> Option<String> {
+        let Self { stream, what, limit: Some(limit), .. } = self else { return None };
+        let found = self.of_minima.map_or("not measured".to_owned(), |ratio| format!("{ratio:.2}"));
+        let word = if self.kept() == Some(true) { "PASS" } else { "FAIL" };
+        Some(format!("{stream}: {what}: {found}, at most {limit}: {word}"))
+    }
 }
 
 /// A ratio that is shown for every stream.
@@ -120,5 +128,10 @@ mod tests {
         assert_eq!(ratio(Some(0.4), Some(0.35)).kept(), Some(false));
         assert_eq!(ratio(None, Some(0.35)).kept(), Some(false));
         assert_eq!(ratio(Some(9.0), None).kept(), None);
+        assert_eq!(
+            ratio(Some(0.4), Some(0.35)).verdict().as_deref(),
+            Some("A: CPU: 0.40, at most 0.35: FAIL")
+        );
+        assert_eq!(ratio(Some(9.0), None).verdict(), None);
     }
 }

@@ -132,6 +132,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         let ratios: Vec<_> = contests.iter().flat_map(limits::ratios).collect();
         kept = ratios.iter().all(|ratio| ratio.kept() != Some(false));
         show(&folders, options, "bench", &table::contests(&facts, &contests, &ratios, options.runs))?;
+        ratios.iter().filter_map(limits::Ratio::verdict).for_each(|verdict| println!("{verdict}"));
     }
     if options.sweep {
         sweep_sizes(&arena, options, &facts, &streams)?;

@@ -17,7 +17,7 @@ pub(super) fn contests(facts: &str, contests: &[Contest], ratios: &[Ratio], roun
     let header = "stream|program|CPU s|wall s|peak MB|examples/CPU s|error %";
     text += &table(header, contests.iter().flat_map(program_rows));
     text += "\n";
-    text += &table("stream|ratio|of minima|median of rounds|limit|", ratios.iter().map(ratio_row));
+    text += &table("stream|ratio|of minima|median of rounds", ratios.iter().map(ratio_row));
     text += "\n";
     if let Some(start) = contests.iter().find_map(|contest| contest.vw_start) {
         let _ = writeln!(
@@ -89,19 +89,7 @@ fn prefix_row(stream: &Stream, run: &PrefixRun) -> Vec<String> {
 
 fn ratio_row(ratio: &Ratio) -> Vec<String> {
     let number = |value: Option<f64>| value.map_or("not measured".to_owned(), |value| format!("{value:.2}"));
-    let verdict = match ratio.kept() {
-        Some(true) => "PASS",
-        Some(false) => "FAIL",
-        None => "",
-    };
-    vec![
-        ratio.stream.to_string(),
-        ratio.what.to_owned(),
-        number(ratio.of_minima),
-        number(ratio.paired),
-        ratio.limit.map_or(String::new(), |limit| format!("at most {limit}")),
-        verdict.to_owned(),
-    ]
+    vec![ratio.stream.to_string(), ratio.what.to_owned(), number(ratio.of_minima), number(ratio.paired)]
 }
 
 /// Vowpal Wabbit by size of its weight table.

@@ -231,7 +231,7 @@ fn growth(measured: &mut Measured) -> Result<()> {
     ];
     let _ = writeln!(
         measured.text,
-        "\nSeconds to {CLOSE:e} of the optimum, by the gap, 30 examples a task:\n\n| | {} |\n|---|{}",
+        "\nSeconds to {CLOSE:e} of the optimum, by the gap, 30 examples per task:\n\n| | {} |\n|---|{}",
         SIZES.map(|size| size.to_string()).join(" | "),
         "---|".repeat(SIZES.len())
     );

@@ -98,7 +98,7 @@ pub(super) fn school(options: &Options) -> Result<Measured> {
     }
     let _ = writeln!(
         text,
-        "| pooled ridge, a dummy a school | {:.3} ± {:.3} | {:.3} ± {:.3} |",
+        "| pooled ridge, one dummy per school | {:.3} ± {:.3} | {:.3} ± {:.3} |",
         mean(&pooled[0]),
         deviation(&pooled[0]),
         mean(&pooled[1]),
