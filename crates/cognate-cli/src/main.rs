@@ -18,6 +18,7 @@ mod progressive;
 mod relation;
 mod reporting;
 mod rounds;
+mod schema;
 mod settings;
 mod statistics;
 mod trace;

@@ -1,12 +1,11 @@
 //! `adaptive`: what it reduces to, whether scales matter to it, whether it follows drift, what its probabilities are worth.
 
-
 use crate::support::harness;
+use crate::support::samples::{Sample, samples, text};
 use cognate::metrics::Reliability;
 use cognate::rng::generator;
 use cognate::{Model, SparseView};
 use rand::RngExt;
-use crate::support::samples::{Sample, samples, text};
 use serde_json::{Value, json};
 
 const TASKS: usize = 5;

@@ -14,13 +14,12 @@
 //!
 //! The formulas here are written from the paper; the certificates of `cognate::bounds` must have the same numbers.
 
-
+use crate::support::matrices::{Matrix, coupled, graph, inverse};
 use cognate::bounds::{Certificate, Comparator, Theorems, Transcript};
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::Memory;
 use cognate::stream::synthetic::{Related, Synthetic};
 use cognate::{Metrics, Model, RunConfig, Tasks};
-use crate::support::matrices::{Matrix, coupled, graph, inverse};
 use serde_json::{Value, json};
 
 const TASKS: usize = 8;

@@ -1,10 +1,9 @@
 //! Do the Perceptrons of MP10 reduce to each other where the paper says so?
 
-
 use crate::support::harness;
+use crate::support::samples::{Sample, samples, text};
 use cognate::run::{self, RunError, RunOptions};
 use cognate::stream::{Input, Reader, ReaderOptions};
-use crate::support::samples::{Sample, samples, text};
 use serde_json::{Value, json};
 
 const TASKS: usize = 4;

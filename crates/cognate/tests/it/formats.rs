@@ -1,13 +1,12 @@
 //! Formats beside `svm`: what is read, what is refused and where.
 
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::support::readers::{input, options};
 use cognate::stream::{Batch, Labels, Reader, ReaderOptions};
 use cognate::{Stream, Tasks};
 use proptest::prelude::*;
-use crate::support::readers::{input, options};
 use serde_json::{Value, json};
 
 /// Task, label and features by name, of every example up to the end or the first error.

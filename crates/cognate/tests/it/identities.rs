@@ -3,14 +3,13 @@
 //! Every form of it is compared with the paper's formulas written out (tests/support/figure1.rs, and p_norm.rs for
 //! the p-norm one), and where two forms are the same machine, with the other to the last bit.
 
-
-use crate::support::harness;
-use cognate::run::RoundReport;
-use cognate::{Model, TaskId};
 use crate::support::figure1::Figure1;
+use crate::support::harness;
 use crate::support::matrices::{Matrix, coupled, graph, inverse};
 use crate::support::p_norm::PNorm;
 use crate::support::samples::{Sample, samples, text};
+use cognate::run::RoundReport;
+use cognate::{Model, TaskId};
 use serde_json::{Value, json};
 
 const TASKS: usize = 5;

@@ -1,12 +1,11 @@
 //! What a model keeps of the names in a stream, and streams whose labels are the tasks.
 
-
 use std::fmt::Write;
 
+use crate::support::readers::{input, options};
 use cognate::run::{self, RunOptions};
 use cognate::stream::{Batch, Labels, Memory, Order, Reader, ReaderOptions};
 use cognate::{Model, RunConfig, Stream, Tasks};
-use crate::support::readers::{input, options};
 use serde_json::{Value, json};
 
 /// A stream of named features in one of the formats: lines, a header first where there is one.

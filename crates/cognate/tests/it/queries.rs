@@ -1,11 +1,11 @@
 //! Labels that are asked for, labels that are not, and labels that are not there.
 
-
-use crate::support::samples;
 use crate::support::harness;
+use crate::support::samples;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
+use crate::support::samples::samples;
 use cognate::algorithms::Protocol;
 use cognate::query::Draws;
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions, Serve, UnlabelledReport};
@@ -13,7 +13,6 @@ use cognate::stream::{Input, Labels, Memory, Order, Reader, ReaderOptions};
 use cognate::{
     Example, LearnerConfig, Metrics, Model, REGISTRY, RunConfig, SparseView, Stream, TaskId, Tasks,
 };
-use crate::support::samples::samples;
 use serde_json::{Value, json};
 
 const TASKS: usize = 4;

@@ -1,15 +1,14 @@
 //! Does a learned relation keep its promises: definite, finite, and true where the truth is known?
 
-
-use crate::support::samples;
 use crate::support::harness;
+use crate::support::samples;
+use crate::support::samples::{samples, text};
 use cognate::linalg::Symmetric;
 use cognate::run::{self, RunOptions};
 use cognate::stream::Memory;
 use cognate::stream::synthetic::opposed_triple;
 use cognate::{Model, RunConfig, SparseView, TaskId};
 use proptest::prelude::*;
-use crate::support::samples::{samples, text};
 use serde_json::{Value, json};
 
 const RULES: [&str; 5] = ["log-det", "covariance", "von-neumann", "batch-optimal", "scale-free"];

@@ -1,17 +1,16 @@
 //! ROM17 and its baselines: do the lazy forms equal plain ones, do they reduce to each other, are outliers told from
 //! the rest, and does one bad task leave the others alone?
 
-
 use crate::support::harness;
 use std::path::Path;
 
+use crate::support::harness::Collect;
+use crate::support::plain::{Collaborative, Pgd, Plain, Rda};
+use crate::support::samples::{Sample, samples, text};
 use cognate::run::{self, RunOptions};
 use cognate::stream::synthetic::{Related, random_walk};
 use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, write_example};
 use cognate::{Example, LearnerConfig, Model, Part, RunConfig, SparseView, TaskId, Tasks};
-use crate::support::harness::Collect;
-use crate::support::plain::{Collaborative, Pgd, Plain, Rda};
-use crate::support::samples::{Sample, samples, text};
 use serde_json::{Value, json};
 
 const TASKS: usize = 4;

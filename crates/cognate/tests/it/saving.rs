@@ -1,8 +1,7 @@
 //! Saving and loading model files: what is on disk before, after, and when it fails.
 
-
-use crate::support::samples;
 use crate::support::harness;
+use crate::support::samples;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -89,8 +88,7 @@ fn a_full_disk_leaves_the_old_file_and_no_temporary_one() {
     let path = folder.path().join("model.cog");
     fs::write(&path, b"old").unwrap();
     // A write beyond the limit is an error instead of a signal, as on a full disk.
-    let script =
-        "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact saving::a_full_disk_leaves_the_old_file_and_no_temporary_one";
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact saving::a_full_disk_leaves_the_old_file_and_no_temporary_one";
     let status = std::process::Command::new("sh")
         .args(["-c", script])
         .arg(std::env::current_exe().unwrap())

@@ -4,15 +4,14 @@
 //! never written anew. `COGNATE_BLESS=1 cargo test -p cognate --test it snapshots` writes those that are not there:
 //! a new format version gets new names, beside the old files.
 
-
 use crate::support::harness;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cognate::rng::generator;
-use cognate::{Model, SnapshotError, SparseView};
 use crate::support::figure1::Figure1;
 use crate::support::matrices::{Matrix, coupled, graph, inverse};
+use cognate::rng::generator;
+use cognate::{Model, SnapshotError, SparseView};
 use rand::RngExt;
 use serde_json::{Value, json};
 

@@ -1,16 +1,15 @@
 //! Orders, passes, threads, rounds: does a stream give what its documentation says, and a run the same model?
 
-
 use crate::support::samples;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
+use crate::support::samples::{samples, text};
 use cognate::run::{self, Observer, Progress, RoundReport, RunOptions, Serve};
 use cognate::stream::{Batch, Input, Memory, Order, Reader, ReaderOptions};
 use cognate::{Example, LearnerConfig, Metrics, Model, RunConfig, Stream, TaskId, Tasks};
-use crate::support::samples::{samples, text};
 use serde_json::{Value, json};
 
 fn bytes(text: &str) -> Input {

@@ -16,11 +16,11 @@ mod harness;
 
 use std::path::Path;
 
+use crate::support::harness::Collect;
 use cognate::run::{self, RunOptions};
 use cognate::stream::synthetic::Related;
 use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions};
 use cognate::{Model, RunConfig, Tasks};
-use crate::support::harness::Collect;
 use serde_json::{Value, json};
 
 const TASKS: usize = 9;

@@ -3,7 +3,6 @@
 //! `tests/vectors/` holds copies of the vectors of `../shared/vectors`, computed by plain scripts from the formulas
 //! of the papers. A new learner's vector needs no code here: copy its file, and its stream.
 
-
 use crate::support::harness;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
