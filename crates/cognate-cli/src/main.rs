@@ -14,6 +14,7 @@ mod progressive;
 mod relation;
 mod reporting;
 mod rounds;
+mod schema;
 mod settings;
 mod trace;
 

@@ -9,10 +9,7 @@ use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig, nearest_first, ne
 use serde_json::{Map, Value, json};
 
 use crate::args::{FitArgs, FormatArgs, LearnArgs, StreamArgs};
-
-/// Parameters that name one of several choices: another choice replaces, the same one is added to.
-const CHOICES: [&str; 8] =
-    ["learner", "query", "interaction", "kernel", "graph", "penalty", "format", "naming"];
+use crate::schema::Place;
 
 /// What a command line says about a config.
 struct Given<'a> {
@@ -58,9 +55,11 @@ pub(crate) fn fit_config(args: &FitArgs) -> anyhow::Result<RunConfig> {
         features: args.features,
         stream: &stream,
     };
-    let config = resolve(&given, json!({ "learner": { "convex": {} } }))?;
+    let fitted = REGISTRY.iter().find(|about| about.protocol == Protocol::Batch);
+    let usual = fitted.context("no learner is fitted to all examples at once")?.id;
+    let config = resolve(&given, json!({ "learner": { usual: {} } }))?;
     if config.learner.about().protocol != Protocol::Batch {
-        bail!("`{}` learns from streams: cognate learn; `convex` is fitted", config.learner.id());
+        bail!("`{}` learns from streams: cognate learn; `{usual}` is fitted", config.learner.id());
     }
     Ok(config)
 }
@@ -89,7 +88,7 @@ pub(crate) fn candidates(config: &RunConfig, grid: &[String]) -> anyhow::Result<
         let laid = |tree: &Value, value: &Value| -> anyhow::Result<Value> {
             let mut tree = tree.clone();
             let nested = key.rsplit('.').fold(value.clone(), |inner, part| json!({ part: inner }));
-            merge(&mut tree, json!({ "learner": { learner: nested } }), "");
+            lay(&mut tree, json!({ "learner": { learner: nested } }));
             let checked = serde_json::from_value::<RunConfig>(tree.clone())
                 .map_err(|error| nearest_first(&error.to_string()))
                 .and_then(|config| config.validate().map_err(|error| error.to_string()));
@@ -117,14 +116,14 @@ fn grid_values(text: &str) -> Vec<Value> {
 fn resolve(given: &Given<'_>, base: Value) -> anyhow::Result<RunConfig> {
     let mut tree = base;
     if let Some(path) = given.config {
-        merge(&mut tree, read_file(path)?, "");
+        lay(&mut tree, read_file(path)?);
     }
     lay_stream(&mut tree, given.stream)?;
-    merge(&mut tree, flags(given), "");
+    lay(&mut tree, flags(given));
     let learner = match given.learner {
         Some(id) => {
             known_learner(id)?;
-            merge(&mut tree, json!({ "learner": { id: {} } }), "");
+            lay(&mut tree, json!({ "learner": { id: {} } }));
             id.to_owned()
         }
         None => chosen_learner(&tree),
@@ -132,7 +131,7 @@ fn resolve(given: &Given<'_>, base: Value) -> anyhow::Result<RunConfig> {
     if let Some(name) = given.query {
         serde_json::from_value::<QueryConfig>(json!(name))
             .map_err(|error| anyhow::anyhow!("--query {name}: {}", nearest_first(&error.to_string())))?;
-        merge(&mut tree, json!({ "query": { name: {} } }), "");
+        lay(&mut tree, json!({ "query": { name: {} } }));
     }
     apply_sets(&mut tree, &learner, given.sets)?;
     let mut config: RunConfig = serde_json::from_value(tree)?;
@@ -201,7 +200,7 @@ fn lay_stream(tree: &mut Value, stream: &StreamArgs) -> anyhow::Result<()> {
     check_flags(&flags)?;
     lay_format(tree, &stream.format)?;
     lay_naming(tree, &stream.format)?;
-    merge(tree, flags, "");
+    lay(tree, flags);
     Ok(())
 }
 
@@ -225,7 +224,7 @@ fn lay_format(tree: &mut Value, flags: &FormatArgs) -> anyhow::Result<()> {
     if let Some(format) = &flags.format {
         serde_json::from_value::<Format>(json!(format))
             .map_err(|error| anyhow::anyhow!("--format {format}: {}", nearest_first(&error.to_string())))?;
-        merge(tree, json!({ "stream": { "format": { format: {} } } }), "");
+        lay(tree, json!({ "stream": { "format": { format: {} } } }));
     }
     let categorical = (!flags.categorical.is_empty()).then(|| json!(flags.categorical));
     let parameters = [
@@ -239,7 +238,7 @@ fn lay_format(tree: &mut Value, flags: &FormatArgs) -> anyhow::Result<()> {
         if chosen(&tree["stream"]["format"]) != Some(format) {
             bail!("--{name}: is a parameter of the format `{format}`; add --format {format}");
         }
-        merge(tree, json!({ "stream": { "format": { format: { name: value } } } }), "");
+        lay(tree, json!({ "stream": { "format": { format: { name: value } } } }));
     }
     Ok(())
 }
@@ -247,13 +246,13 @@ fn lay_format(tree: &mut Value, flags: &FormatArgs) -> anyhow::Result<()> {
 /// Lays upon a tree how names are hashed.
 fn lay_naming(tree: &mut Value, flags: &FormatArgs) -> anyhow::Result<()> {
     if let Some(bits) = flags.bits {
-        merge(tree, json!({ "stream": { "naming": { "hashed": { "bits": bits } } } }), "");
+        lay(tree, json!({ "stream": { "naming": { "hashed": { "bits": bits } } } }));
     }
     if flags.no_names {
         if chosen(&tree["stream"]["naming"]) != Some("hashed") {
             bail!("--no-names: names can be forgotten only where they are hashed; add --bits");
         }
-        merge(tree, json!({ "stream": { "naming": { "hashed": { "names": false } } } }), "");
+        lay(tree, json!({ "stream": { "naming": { "hashed": { "names": false } } } }));
     }
     Ok(())
 }
@@ -321,7 +320,7 @@ fn apply_sets(tree: &mut Value, learner: &str, sets: &[String]) -> anyhow::Resul
         }
         let nested = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
         let of_query = key == "query" || key.starts_with("query.");
-        merge(tree, if of_query { nested } else { json!({ "learner": { learner: nested } }) }, "");
+        lay(tree, if of_query { nested } else { json!({ "learner": { learner: nested } }) });
         serde_json::from_value::<RunConfig>(tree.clone())
             .map_err(|error| anyhow::anyhow!("--set {set}: {}", nearest_first(&error.to_string())))?;
     }
@@ -334,15 +333,22 @@ fn parse_value(text: &str) -> Value {
     parsed.ok().and_then(|mut table| table.get_mut("value").map(Value::take)).unwrap_or_else(|| json!(text))
 }
 
-/// Lays `over` upon `under`: tables are merged, another choice or anything else replaces.
-fn merge(under: &mut Value, over: Value, key: &str) {
+/// Lays one config upon another.
+fn lay(under: &mut Value, over: Value) {
+    merge(under, over, Place::config());
+}
+
+/// Lays `over` upon `under`: tables are merged; where the schema has a choice another one replaces, and the same one is
+/// added to; anything else replaces.
+fn merge(under: &mut Value, over: Value, place: Place) {
     match (under, over) {
         (Value::Object(under), Value::Object(over)) => {
-            if CHOICES.contains(&key) && over.keys().any(|name| !under.contains_key(name)) {
+            if place.is_choice() && over.keys().any(|name| !under.contains_key(name)) {
                 under.clear();
             }
             for (name, value) in over {
-                merge(under.entry(name.clone()).or_insert(Value::Null), value, &name);
+                let below = place.below(&name);
+                merge(under.entry(name).or_insert(Value::Null), value, below);
             }
         }
         (under, over) => *under = over,
@@ -378,36 +384,41 @@ mod tests {
         assert_eq!(error.to_string(), "--set query.margin.c=1: unknown field `c`, expected `b`");
     }
 
-    /// A choice in the schema is a `oneOf` of one-key tables.
-    #[test]
-    fn every_choice_of_the_schema_is_known_here() {
-        let schema = cognate::config::schema();
-        let mut found = std::collections::BTreeSet::new();
-        fn walk(schema: &Value, node: &Value, found: &mut std::collections::BTreeSet<String>) {
-            for (name, property) in node["properties"].as_object().into_iter().flatten() {
-                let target = property["$ref"].as_str().or(property["allOf"][0]["$ref"].as_str());
-                let target = target.and_then(|path| schema.pointer(path.trim_start_matches('#')));
-                let choice = target.is_some_and(|target| {
-                    target["oneOf"]
-                        .as_array()
-                        .is_some_and(|all| all.iter().any(|one| one["required"].is_array()))
-                });
-                if choice {
-                    found.insert(name.clone());
-                }
-            }
-            let children: Vec<&Value> = match node {
-                Value::Object(map) => map.values().collect(),
-                Value::Array(list) => list.iter().collect(),
-                _ => Vec::new(),
-            };
-            children.into_iter().for_each(|child| walk(schema, child, found));
+    /// Every place of the schema that is a choice, with the names on the way to it.
+    fn collect_choices(
+        place: Place,
+        path: &mut Vec<&'static str>,
+        found: &mut Vec<(Vec<&'static str>, Place)>,
+    ) {
+        if place.is_choice() {
+            found.push((path.clone(), place));
         }
-        walk(&schema, &schema, &mut found);
-        assert_eq!(found.into_iter().collect::<Vec<_>>(), {
-            let mut all = CHOICES.to_vec();
-            all.sort_unstable();
-            all
-        });
+        let choices = place.choices().map(|choice| (choice.name, choice.parameters));
+        for (name, below) in choices.chain(place.parameters()) {
+            path.push(name);
+            collect_choices(below, path, found);
+            path.pop();
+        }
+    }
+
+    #[test]
+    fn every_choice_of_the_schema_replaces_another_and_is_added_to() {
+        let mut found = Vec::new();
+        collect_choices(Place::config(), &mut Vec::new(), &mut found);
+        let names: std::collections::BTreeSet<&str> =
+            found.iter().map(|(path, _)| *path.last().unwrap()).collect();
+        for known in ["learner", "query", "interaction", "kernel", "graph", "penalty"] {
+            assert!(names.contains(known), "{known} is a choice; found {names:?}");
+        }
+        for (path, place) in found {
+            let at = |value: Value| path.iter().rev().fold(value, |inner, name| json!({ *name: inner }));
+            let mut names = place.choices().map(|choice| choice.name);
+            let (one, other) = (names.next().unwrap(), names.next().unwrap());
+            let mut tree = at(json!({ one: { "first": 1 } }));
+            lay(&mut tree, at(json!({ one: { "second": 2 } })));
+            assert_eq!(tree, at(json!({ one: { "first": 1, "second": 2 } })), "{path:?}: the same choice");
+            lay(&mut tree, at(json!({ other: {} })));
+            assert_eq!(tree, at(json!({ other: {} })), "{path:?}: another choice");
+        }
     }
 }

@@ -25,11 +25,9 @@ mod _native {
 fn algorithms() -> String {
     let about = cognate::REGISTRY.iter().map(|about| {
         let config = cognate::LearnerConfig::from_id(about.id);
-        let parameters = serde_json::json!(config)[about.id].take();
-        serde_json::json!({
-            "id": about.id, "title": about.title, "paper": about.paper, "predict_cost": about.predict_cost,
-            "update_cost": about.update_cost, "memory": about.memory, "parameters": parameters,
-        })
+        let mut facts = serde_json::json!(about);
+        facts["parameters"] = serde_json::json!(config)[about.id].take();
+        facts
     });
     serde_json::Value::Array(about.collect()).to_string()
 }

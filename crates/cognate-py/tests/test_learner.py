@@ -17,7 +17,7 @@ def rows(stream: Stream):
         yield (stream.X.indices[span], stream.X.data[span]), stream.y[row], int(stream.tasks[row])
 
 
-ONLINE = [about["id"] for about in cognate.algorithms() if about["id"] != "convex"]
+ONLINE = [about["id"] for about in cognate.algorithms() if about["protocol"] != "batch"]
 
 
 @pytest.mark.parametrize("learner", ONLINE)

@@ -537,15 +537,10 @@ fn memory_stays_within_cost(config: &LearnerConfig) -> Result<(), String> {
     let held = learner.as_inspect().heap_bytes();
     // d K weights and K^2 relations, with room for tables that are half full.
     let mut allowed = 4096 + 64 * (features.len() + 1) * (tasks + 1) + 64 * tasks * tasks;
-    // The examples kept, with a number a pair for those who keep one.
+    // The examples kept, and the numbers about their pairs.
     let kept = learner.as_inspect().supports().map_or(0, |supports| supports.len());
     let longest = samples.iter().map(|sample| sample.indices.len()).max().unwrap_or(0);
-    let pairs = match config.id() {
-        "second-order-perceptron" => kept * (kept + 1) / 2,
-        // Two matrices, which may be twice as wide as they are full.
-        "budget-projectron" | "budget-shared-projectron" => 8 * kept * kept,
-        _ => 0,
-    };
+    let pairs = config.numbers_for_pairs(kept);
     allowed += 2 * (kept * (128 + 16 * longest) + 8 * pairs);
     ensure!(held <= allowed, "{held} bytes for {} features of {tasks} tasks", features.len());
     ensure!(held > 0, "{count} examples are held in no memory");

@@ -24,6 +24,7 @@ use crate::rng::{QUERY_STREAM, generator};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
+#[non_exhaustive]
 pub enum QueryConfig {
     /// Every label
     All(NoParameters),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::AlgorithmsArgs;
 use crate::output::{self, table};
+use crate::schema::{Choice, Place};
 
 /// Runs the command.
 pub(crate) fn run(args: &AlgorithmsArgs) -> anyhow::Result<()> {
@@ -41,9 +42,15 @@ fn as_json(about: &About) -> Value {
         "id": about.id,
         "title": about.title,
         "paper": about.paper,
+        "protocol": about.protocol,
         "rounds": rounds(about.protocol),
         "most_tasks": about.most_tasks,
         "cost": { "predict": about.predict_cost, "update": about.update_cost, "memory": about.memory },
+        "cost_class": about.cost_class,
+        "keeps_examples": about.keeps_examples,
+        "probabilities": about.probabilities,
+        "shardable": about.shardable,
+        "theorems": about.theorems,
         "defaults": LearnerConfig::from_id(about.id),
         "parameters": parameters(about.id),
     })
@@ -51,51 +58,21 @@ fn as_json(about: &About) -> Value {
 
 /// Name, meaning, default and choices of each parameter, from the schema.
 fn parameters(id: &str) -> Vec<Value> {
-    let schema = cognate::config::schema();
-    let choices = variants(&schema, &schema["properties"]["learner"]);
-    let Some((_, _, config)) = choices.into_iter().find(|(name, ..)| name == id) else {
-        return Vec::new();
-    };
     let defaults = json!(LearnerConfig::from_id(id));
-    let properties = config["properties"].as_object().cloned().unwrap_or_default();
-    properties
-        .iter()
-        .map(|(name, property)| {
-            let choices: Vec<Value> = variants(&schema, property)
-                .into_iter()
-                .map(|(choice, meaning, fields)| {
-                    let fields = fields["properties"].as_object().cloned().unwrap_or_default();
-                    let fields: Vec<Value> = fields.iter().map(|(field, property)| {
-                json!({ "name": field, "meaning": property["description"], "default": property["default"] })
-            }).collect();
-                    json!({ "name": choice, "meaning": meaning, "parameters": fields })
-                })
-                .collect();
-            json!({
-                "name": name,
-                "meaning": property["description"],
-                "default": defaults[id][name],
-                "choices": choices,
-            })
+    let field = |(name, place): (&str, Place)| json!({ "name": name, "meaning": place.meaning(), "default": place.default() });
+    let choice = |choice: Choice| {
+        let fields: Vec<Value> = choice.parameters.parameters().map(field).collect();
+        json!({ "name": choice.name, "meaning": choice.meaning, "parameters": fields })
+    };
+    let parameter = |(name, place): (&str, Place)| {
+        json!({
+            "name": name,
+            "meaning": place.meaning(),
+            "default": defaults[id][name],
+            "choices": place.choices().map(choice).collect::<Vec<_>>(),
         })
-        .collect()
-}
-
-/// Follows a reference, if it is one.
-fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
-    let path = node["$ref"].as_str().or(node["allOf"][0]["$ref"].as_str());
-    path.and_then(|path| schema.pointer(path.trim_start_matches('#'))).unwrap_or(node)
-}
-
-/// The variants of a choice, tagged or plain names: name, meaning, schema of the parameters.
-fn variants<'a>(schema: &'a Value, node: &'a Value) -> Vec<(String, String, &'a Value)> {
-    let all = resolved(schema, node)["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
-    let tagged = all.iter().filter_map(|variant| {
-        let name = variant["required"][0].as_str().or(variant["const"].as_str())?;
-        let meaning = variant["description"].as_str().unwrap_or_default();
-        Some((name.to_owned(), meaning.to_owned(), resolved(schema, &variant["properties"][name])))
-    });
-    tagged.collect()
+    };
+    Place::config().below("learner").below(id).parameters().map(parameter).collect()
 }
 
 /// What a round of the learner is.
@@ -108,9 +85,18 @@ fn rounds(protocol: Protocol) -> &'static str {
     }
 }
 
+/// The theorems that bound its mistakes.
+fn bounds(about: &About) -> String {
+    if about.theorems.is_empty() {
+        return "none known".to_owned();
+    }
+    let names: Vec<&str> = about.theorems.iter().map(|theorem| theorem.name()).collect();
+    format!("{} (`cognate bound`)", names.join(", "))
+}
+
 fn explained(about: &About) -> String {
     let mut text = format!(
-        "{}: {}\n\npaper    {}\nrounds   {}\npredict  {}\nupdate   {}\nmemory   {}\n\nparameters\n",
+        "{}: {}\n\npaper    {}\nrounds   {}\npredict  {}\nupdate   {}\nmemory   {}\nbounds   {}\n\nparameters\n",
         about.id,
         about.title,
         about.paper,
@@ -118,6 +104,7 @@ fn explained(about: &About) -> String {
         about.predict_cost,
         about.update_cost,
         about.memory,
+        bounds(about),
     );
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for parameter in parameters(about.id) {

@@ -41,7 +41,7 @@ __all__ = [
 
 
 def algorithms() -> list[dict[str, Any]]:
-    """Every learner: id, title, paper, costs, parameters with their defaults.
+    """Every learner: id, title, paper, protocol, costs, parameters with their defaults.
 
     >>> import cognate
     >>> [about["id"] for about in cognate.algorithms()][:2]

@@ -32,7 +32,12 @@ def config_json(
 
 def known() -> list[str]:
     """Ids of all learners."""
-    return [about["id"] for about in json.loads(_native.algorithms())]
+    return list(about())
+
+
+def about() -> dict[str, dict[str, Any]]:
+    """What is known about every learner, by id."""
+    return {learner["id"]: learner for learner in json.loads(_native.algorithms())}
 
 
 def plain(value: Any, path: str) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _tables
+from ._params import about
 from .learner import Learner
 
 if TYPE_CHECKING:
@@ -214,11 +215,11 @@ class CognateClassifier(_Classifier):
         return self
 
     def _has_probabilities(self) -> bool:
-        return self.learner == "adaptive"
+        return bool(about().get(str(self.learner), {}).get("probabilities"))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """Probabilities of both classes, if `learner` is ``"adaptive"``."""
+        """Probabilities of both classes, of learners whose margins have them (``"adaptive"``)."""
         positive = self._learner_probabilities(self.decision_function(X, tasks))
         return np.column_stack([1 - positive, positive])
 

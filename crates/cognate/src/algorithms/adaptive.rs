@@ -53,7 +53,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use together::{Together, TogetherState};
 
-use super::{About, Algorithm, Parameters, Protocol, check_positive, restored_tasks};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, check_positive, restored_tasks};
 use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
@@ -211,6 +211,11 @@ impl Adaptive {
         update_cost: "O(s); O(K s) for graph and matrix",
         memory: "touched weights; d K for graph and matrix",
         most_tasks: None,
+        cost_class: CostClass::PerFeature,
+        keeps_examples: false,
+        probabilities: true,
+        shardable: true,
+        theorems: &[],
     };
 
     /// K as it is once the given task has been met.

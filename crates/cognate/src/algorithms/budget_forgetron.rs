@@ -29,8 +29,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget_random::COEFFICIENT;
-use super::{About, Algorithm, Protocol};
+use super::{About, Algorithm, CostClass, Protocol};
 use crate::block::Block;
+use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
@@ -140,6 +141,11 @@ impl BudgetForgetron {
         update_cost: "O(B s)",
         memory: "B examples",
         most_tasks: None,
+        cost_class: CostClass::Budget,
+        keeps_examples: true,
+        probabilities: false,
+        shardable: false,
+        theorems: &[Theorem::BudgetTheorem2],
     };
 
     /// phi of the last eviction, 1 before the first.

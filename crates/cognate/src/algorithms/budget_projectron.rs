@@ -34,7 +34,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Protocol};
+use super::{About, Algorithm, CostClass, Protocol};
 use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
@@ -129,6 +129,11 @@ impl BudgetProjectron {
         update_cost: "O(B s + B^2)",
         memory: "B examples and B^2 numbers",
         most_tasks: None,
+        cost_class: CostClass::Budget,
+        keeps_examples: true,
+        probabilities: false,
+        shardable: false,
+        theorems: &[],
     };
 
     /// Learns from a mistake; the kernel values of the example with those kept are in the scratch.

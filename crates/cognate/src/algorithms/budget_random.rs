@@ -23,8 +23,9 @@ use rand_chacha::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Protocol};
+use super::{About, Algorithm, CostClass, Protocol};
 use crate::block::Block;
+use crate::bounds::Theorem;
 use crate::error::{ConfigError, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
@@ -85,6 +86,11 @@ impl BudgetRandom {
         update_cost: "O(s)",
         memory: "B examples",
         most_tasks: None,
+        cost_class: CostClass::Budget,
+        keeps_examples: true,
+        probabilities: false,
+        shardable: false,
+        theorems: &[Theorem::BudgetTheorem1],
     };
 
     /// Gives the next draws, to compare with a computation that made its own: the slots that are evicted, in order.

@@ -35,7 +35,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget_projectron::{Scratch, Threshold};
-use super::{About, Algorithm, Protocol};
+use super::{About, Algorithm, CostClass, Protocol};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::TaskGraphConfig;
@@ -113,6 +113,11 @@ impl BudgetSharedProjectron {
         update_cost: "O(B s + B^2 + K B)",
         memory: "B examples, B^2 numbers, B a component and erring task",
         most_tasks: None,
+        cost_class: CostClass::Budget,
+        keeps_examples: true,
+        probabilities: false,
+        shardable: false,
+        theorems: &[],
     };
 
     /// Coefficients of the examples kept in the margin of a task, in the order of [`crate::Inspect::supports`].

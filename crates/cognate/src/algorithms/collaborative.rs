@@ -25,7 +25,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::passive_aggressive::Variant;
-use super::{About, Algorithm, Parameters, Protocol, check_not_negative, check_positive, restored_tasks};
+use super::{
+    About, Algorithm, CostClass, Parameters, Protocol, check_not_negative, check_positive, restored_tasks,
+};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Predict};
@@ -190,6 +192,11 @@ impl Collaborative {
         update_cost: "O(s)",
         memory: "touched weights; K values a frequent feature",
         most_tasks: None,
+        cost_class: CostClass::PerFeature,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: false,
+        theorems: &[],
     };
 }
 

@@ -29,7 +29,7 @@ pub use config::{
     ClusterConfig, ConvexConfig, ConvexWeights, FixedConfig, LogDetConfig, PenaltyConfig, SchattenConfig,
 };
 
-use super::{About, Algorithm, Protocol, restored_tasks};
+use super::{About, Algorithm, CostClass, Protocol, restored_tasks};
 use crate::block::Block;
 use crate::error::{ConfigError, StateError};
 use crate::example::{BIAS_FEATURE, SparseView, TaskId};
@@ -70,6 +70,11 @@ impl Convex {
         update_cost: "fit: one n x n (or d x d) eigendecomposition, then O(n K^2 + K^3) an iteration",
         memory: "n^2 or d^2",
         most_tasks: Some(config::MOST_TASKS),
+        cost_class: CostClass::Batch,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: false,
+        theorems: &[],
     };
 
     /// What was fitted, as a learner.

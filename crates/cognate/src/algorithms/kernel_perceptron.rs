@@ -19,8 +19,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
 use crate::block::Block;
+use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Interaction, InteractionConfig};
@@ -78,6 +79,11 @@ impl KernelPerceptron {
         update_cost: "O(s)",
         memory: "the mistaken examples",
         most_tasks: None,
+        cost_class: CostClass::PerExample,
+        keeps_examples: true,
+        probabilities: false,
+        shardable: false,
+        theorems: &[Theorem::Theorem1, Theorem::Corollary3, Theorem::Corollary4, Theorem::Corollary5],
     };
 }
 

@@ -42,6 +42,7 @@ pub use schatten_perceptron::{SchattenPerceptron, SchattenPerceptronConfig};
 pub use second_order_perceptron::{SecondOrderPerceptron, SecondOrderPerceptronConfig};
 pub use shared_loss_perceptron::{LossNorm, SharedLossPerceptron, SharedLossPerceptronConfig};
 
+use crate::bounds::Theorem;
 use crate::choice::{allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem, SnapshotError, StateError};
 use crate::interaction::{InteractionConfig, InteractionFileError};
@@ -49,19 +50,41 @@ use crate::learner::{Inspect, LearnOne, Predict};
 use crate::tasks::Tasks;
 
 /// How rounds reach a learner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Protocol {
-    /// One example a round; runs on simultaneous streams too.
+    /// One example per round; runs on simultaneous streams too.
     OneTask,
-    /// One example of every task a round; on other streams a round has one example.
+    /// One example of every task per round; on other streams a round has one example.
     AllTasks,
     /// None: it is fitted to all examples at once.
     Batch,
 }
 
-/// What is told about a learner: `cognate algorithms`, the README's table and the docs show it.
-#[derive(Debug, Clone, Copy)]
+/// What the cost of a round grows with, for a learner with its default parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum CostClass {
+    /// The non-zeros of the example, and nothing else: O(s).
+    PerFeature,
+    /// The number of tasks as well: O(K s).
+    PerTask,
+    /// The pairs of tasks: K^2 or more.
+    PerPair,
+    /// The examples kept, which are more with every mistake.
+    PerExample,
+    /// The examples kept, of which there are never more than the budget.
+    Budget,
+    /// There are no rounds.
+    Batch,
+}
+
+/// What is known about a learner. `cognate algorithms`, the table of learners and the docs show it; whoever has to treat
+/// learners differently decides by it.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[non_exhaustive]
 pub struct About {
     /// The name that users write.
     pub id: &'static str,
@@ -71,14 +94,24 @@ pub struct About {
     pub paper: &'static str,
     /// How rounds reach it.
     pub protocol: Protocol,
-    /// Cost of a prediction in s non-zeros, K tasks, d features.
+    /// Cost of a prediction in s non-zeros, K tasks, d features, to be read by people.
     pub predict_cost: &'static str,
-    /// Cost of an update.
+    /// Cost of an update, to be read by people.
     pub update_cost: &'static str,
-    /// Memory.
+    /// Memory, to be read by people.
     pub memory: &'static str,
     /// The most tasks that it can take, where it keeps something for every pair of them.
     pub most_tasks: Option<usize>,
+    /// What the cost of a round grows with.
+    pub cost_class: CostClass,
+    /// Whether it holds examples rather than weights, with its default parameters; see [`Inspect::supports`].
+    pub keeps_examples: bool,
+    /// Whether its margins are log-odds, with its default parameters; see [`Inspect::probability`].
+    pub probabilities: bool,
+    /// Whether its tasks can be spread over shards that learn side by side.
+    pub shardable: bool,
+    /// The theorems that bound its mistakes, for some parameters at least; see [`crate::bounds`].
+    pub theorems: &'static [Theorem],
 }
 
 /// What the registry asks of a learner's parameters.
@@ -117,6 +150,11 @@ pub(crate) trait Parameters {
 
     /// Tells how many rounds there will be.
     fn set_rounds(&mut self, _rounds: u64) {}
+
+    /// How many numbers there may be about the pairs of so many kept examples.
+    fn numbers_for_pairs(&self, _kept: usize) -> usize {
+        0
+    }
 }
 
 /// What an algorithm file provides beside [`Predict`], [`Inspect`] and, unless it is a batch learner, [`LearnOne`].
@@ -159,12 +197,14 @@ macro_rules! registry {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(remote = "Self")]
         #[schemars(transform = allow_bare_names)]
+        #[non_exhaustive]
         pub enum LearnerConfig {
             $(#[doc = concat!("Parameters of `", $id, "`")] #[serde(rename = $id)] $variant($config),)*
         }
 
         /// A learner of the registry.
         #[derive(Debug, Clone)]
+        #[non_exhaustive]
         pub enum Learner {
             $(#[doc = concat!("The learner `", $id, "`.")] $variant($learner),)*
         }
@@ -238,6 +278,11 @@ macro_rules! registry {
             /// Tells how many rounds there will be, which turns fractions of the stream into numbers of rounds.
             pub fn set_rounds(&mut self, rounds: u64) {
                 match self { $(Self::$variant(config) => config.set_rounds(rounds),)* }
+            }
+
+            /// How many numbers the learner may hold about the pairs of so many kept examples.
+            pub(crate) fn numbers_for_pairs(&self, kept: usize) -> usize {
+                match self { $(Self::$variant(config) => config.numbers_for_pairs(kept),)* }
             }
 
             /// Everything wrong with the parameters themselves.
@@ -369,6 +414,28 @@ mod tests {
             assert_eq!(config.build(&Tasks::open()).unwrap().about().id, about.id);
         }
         assert!(LearnerConfig::from_id("nobody").is_none());
+    }
+
+    /// What the registry says of a learner is what the learner does.
+    #[test]
+    fn facts_are_those_of_the_learners() {
+        for about in REGISTRY {
+            let id = about.id;
+            let mut learner = LearnerConfig::from_id(id).unwrap().build(&Tasks::open()).unwrap();
+            assert_eq!(learner.as_inspect().supports().is_some(), about.keeps_examples, "{id}");
+            assert_eq!(learner.as_inspect().probability(0.0).is_some(), about.probabilities, "{id}");
+            assert_eq!(learner.as_online().is_none(), about.protocol == Protocol::Batch, "{id}");
+            let counted = matches!(about.cost_class, CostClass::PerExample | CostClass::Budget);
+            assert_eq!(counted, about.keeps_examples, "{id}: the cost grows with the examples kept");
+            let batch = about.cost_class == CostClass::Batch;
+            assert_eq!(batch, about.protocol == Protocol::Batch, "{id}: no rounds, and no cost of a round");
+            if about.cost_class == CostClass::PerPair {
+                assert!(about.most_tasks.is_some(), "{id}: pairs of tasks are limited");
+            }
+            if about.shardable {
+                assert_eq!(about.cost_class, CostClass::PerFeature, "{id}: a shard knows its own tasks only");
+            }
+        }
     }
 
     #[test]

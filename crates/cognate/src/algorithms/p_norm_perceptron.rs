@@ -30,7 +30,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Parameters, Protocol};
+use super::{About, Algorithm, CostClass, Parameters, Protocol};
+use crate::bounds::Theorem;
 use crate::choice::NoParameters;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
@@ -191,6 +192,11 @@ impl PNormPerceptron {
         update_cost: "O(K s)",
         memory: "touched weights; d K for graph and matrix",
         most_tasks: None,
+        cost_class: CostClass::PerTask,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: false,
+        theorems: &[Theorem::Equation9, Theorem::Theorem6],
     };
 }
 

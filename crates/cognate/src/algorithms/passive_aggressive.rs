@@ -19,7 +19,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Parameters, Protocol, check_positive, restored_tasks};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, check_positive, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict};
@@ -45,6 +45,7 @@ pub struct PassiveAggressiveConfig {
 /// Who learns together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Scope {
     /// Every task for itself
     #[default]
@@ -56,6 +57,7 @@ pub enum Scope {
 /// How far an update goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Variant {
     /// Until the loss is 0
     Pa,
@@ -114,6 +116,11 @@ impl PassiveAggressive {
         update_cost: "O(s)",
         memory: "touched weights",
         most_tasks: None,
+        cost_class: CostClass::PerFeature,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: true,
+        theorems: &[],
     };
 }
 

@@ -27,7 +27,8 @@ use auto::{Auto, AutoState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
+use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
@@ -98,6 +99,11 @@ impl Perceptron {
         update_cost: "O(s); O(K s) for graph and matrix",
         memory: "touched weights; d K for graph and matrix",
         most_tasks: None,
+        cost_class: CostClass::PerFeature,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: true,
+        theorems: &[Theorem::Theorem1, Theorem::Corollary3, Theorem::Corollary4, Theorem::Corollary5],
     };
 
     /// Finds the weights of an example some examples ahead, the given one of a batch, and asks for them.

@@ -42,7 +42,7 @@ use moved::{Moved, MovedState};
 use scale_free::{Met, ScaleFree, ScaleFreeState};
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Protocol, restored_tasks};
+use super::{About, Algorithm, CostClass, Protocol, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, in_task_order};
@@ -99,6 +99,11 @@ impl RelationPerceptron {
         update_cost: "O(K s + K^2); O(K s + K^3) for von-neumann and batch-optimal",
         memory: "d K + K^2",
         most_tasks: Some(MOST_TASKS),
+        cost_class: CostClass::PerPair,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: false,
+        theorems: &[],
     };
 
     /// Whether R has begun to move, in the round that is being seen.

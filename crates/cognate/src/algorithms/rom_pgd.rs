@@ -36,7 +36,9 @@ use fixed::{Fixed, FixedState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Parameters, Protocol, check_not_negative, check_positive, restored_tasks};
+use super::{
+    About, Algorithm, CostClass, Parameters, Protocol, check_not_negative, check_positive, restored_tasks,
+};
 use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId};
@@ -67,6 +69,7 @@ pub struct RomPgdConfig {
 /// How the tasks of a round move the shared part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum UStep {
     /// By the sum of their gradients
     #[default]
@@ -125,6 +128,11 @@ impl RomPgd {
         update_cost: "O(s)",
         memory: "touched weights",
         most_tasks: None,
+        cost_class: CostClass::PerFeature,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: false,
+        theorems: &[],
     };
 }
 

@@ -27,7 +27,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Parameters, Protocol, check_not_negative, restored_tasks};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, check_not_negative, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
@@ -180,6 +180,11 @@ impl RomRda {
         update_cost: "O(s)",
         memory: "touched weights",
         most_tasks: None,
+        cost_class: CostClass::PerFeature,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: false,
+        theorems: &[],
     };
 
     /// Learns from an example that has a loss.

@@ -20,7 +20,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
+use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::kernel::KernelConfig;
@@ -80,6 +81,11 @@ impl SchattenPerceptron {
         update_cost: "O(K^2 s + K^3)",
         memory: "d K + K^2; with a kernel the mistaken examples",
         most_tasks: Some(MOST_TASKS),
+        cost_class: CostClass::PerPair,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: false,
+        theorems: &[Theorem::Theorem9],
     };
 }
 

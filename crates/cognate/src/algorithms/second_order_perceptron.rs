@@ -25,8 +25,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::kernel_perceptron::restored_labels;
-use super::{About, Algorithm, Parameters, Protocol, restored_tasks};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
 use crate::block::Block;
+use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Interaction, InteractionConfig};
@@ -73,6 +74,11 @@ impl Parameters for SecondOrderPerceptronConfig {
     fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         Some(&mut self.interaction)
     }
+
+    /// Half of a symmetric matrix.
+    fn numbers_for_pairs(&self, kept: usize) -> usize {
+        kept * (kept + 1) / 2
+    }
 }
 
 /// The multitask second-order Perceptron; see the head of its file.
@@ -109,6 +115,11 @@ impl SecondOrderPerceptron {
         update_cost: "O(m)",
         memory: "the mistaken examples and m^2 / 2 numbers",
         most_tasks: None,
+        cost_class: CostClass::PerExample,
+        keeps_examples: true,
+        probabilities: false,
+        shardable: false,
+        theorems: &[Theorem::Theorem8],
     };
 
     /// g: the example's row of the Gram matrix of the first `count` supports.

@@ -22,7 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::schatten_perceptron::{MOST_TASKS, check_p};
-use super::{About, Algorithm, Parameters, Protocol, check_positive, restored_tasks};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, check_positive, restored_tasks};
+use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::kernel::KernelConfig;
@@ -48,6 +49,7 @@ pub struct SharedLossPerceptronConfig {
 /// A norm of the vector of task losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum LossNorm {
     /// Their sum: every task with a loss learns as much
     #[default]
@@ -122,6 +124,11 @@ impl SharedLossPerceptron {
         update_cost: "O(K^2 s + K^3)",
         memory: "d K + K^2",
         most_tasks: Some(MOST_TASKS),
+        cost_class: CostClass::PerPair,
+        keeps_examples: false,
+        probabilities: false,
+        shardable: false,
+        theorems: &[Theorem::Remark12],
     };
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Every theorem compares a learner with *any* fixed vectors u = (u_1, …, u_K): its mistakes are at most the hinge
 //! losses L of u on the mistaken rounds, plus what u costs. So a run, its stream and a [`Comparator`] give a
-//! [`Certificate`] a theorem: both sides, and whether it holds. The comparator may be given, or be found in hindsight
+//! [`Certificate`] per theorem: both sides, and whether it holds. The comparator may be given, or be found in hindsight
 //! ([`Theorems::hindsight`]).
 //!
 //! | learner | theorems |
@@ -45,6 +45,7 @@ mod p_norm;
 mod perceptron;
 mod schatten;
 mod second_order;
+mod theorem;
 mod theorems;
 mod transcript;
 
@@ -52,6 +53,7 @@ pub use comparator::Comparator;
 pub use geometry::Geometry;
 pub use perceptron::BestCoupling;
 pub use second_order::MOST_MISTAKES;
+pub use theorem::Theorem;
 pub use theorems::Theorems;
 pub use transcript::Transcript;
 
@@ -109,10 +111,10 @@ pub enum Counted {
 #[non_exhaustive]
 pub enum BoundError {
     /// The learner has no theorem here.
-    #[error("no bound is known for `{learner}`; there is one for {}", theorems::LEARNERS.join(", "))]
+    #[error("no bound is known for `{learner}`; there is one for {}", theorems::learners().join(", "))]
     NoTheorem {
         /// The learner's id.
-        learner: String,
+        learner: &'static str,
     },
     /// A kernel under which comparators are no vectors.
     #[error("the kernel is `{kernel}`; bounds are computed for `linear` only")]
@@ -140,8 +142,8 @@ pub enum BoundError {
         /// K in the end.
         tasks: usize,
     },
-    /// The theorem is for one task a round.
-    #[error("{theorem} is for one example a round, but the stream is simultaneous")]
+    /// The theorem is for one task per round.
+    #[error("{theorem} is for one example per round, but the stream is simultaneous")]
     Simultaneous {
         /// The theorem.
         theorem: &'static str,

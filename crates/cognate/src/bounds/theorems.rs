@@ -1,7 +1,5 @@
 //! Which theorems speak of a learner, and what they say of a run.
 
-use serde_json::Value;
-
 use super::budget::{Budgeted, LEAST_BUDGET};
 use super::comparator::Comparator;
 use super::geometry::Geometry;
@@ -9,25 +7,17 @@ use super::hindsight::{best_length, directions};
 use super::perceptron::{self, BestCoupling, Rate, Told, best_coupling};
 use super::schatten::{self, SharedLoss};
 use super::transcript::Transcript;
-use super::{BoundError, Certificate, Counted, Detail, Parts, Scope, p_norm, second_order};
-use crate::algorithms::{LearnerConfig, LossNorm};
-use crate::choice::NoParameters;
-use crate::choice::Tunable;
-use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig, TaskGraphConfig};
-use crate::kernel::{Budget, KernelConfig};
+use super::{BoundError, Certificate, Counted, Detail, Parts, Scope, Theorem, p_norm, second_order};
+use crate::algorithms::{LearnerConfig, PNormPerceptronConfig, REGISTRY};
+use crate::choice::{NoParameters, Tunable};
+use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig};
+use crate::kernel::{Budget, KernelConfig, LinearConfig};
 use crate::tasks::Tasks;
 
-/// The learners that have a bound.
-pub(super) const LEARNERS: [&str; 8] = [
-    "perceptron",
-    "kernel-perceptron",
-    "p-norm-perceptron",
-    "second-order-perceptron",
-    "schatten-perceptron",
-    "shared-loss-perceptron",
-    "budget-random",
-    "budget-forgetron",
-];
+/// The ids of the learners that have a bound.
+pub(super) fn learners() -> Vec<&'static str> {
+    REGISTRY.iter().filter(|about| !about.theorems.is_empty()).map(|about| about.id).collect()
+}
 
 /// The theorems that hold for a learner.
 #[derive(Debug, Clone)]
@@ -51,20 +41,26 @@ enum Claim {
 }
 
 impl Claim {
+    fn theorem(self) -> Theorem {
+        match self {
+            Self::Perceptron(Told::Theorem1(_)) => Theorem::Theorem1,
+            Self::Perceptron(Told::Corollary3) => Theorem::Corollary3,
+            Self::Perceptron(Told::Corollary4 { .. }) => Theorem::Corollary4,
+            Self::Perceptron(Told::Corollary5) => Theorem::Corollary5,
+            Self::PNorm { .. } => Theorem::Equation9,
+            Self::Theorem6 { .. } => Theorem::Theorem6,
+            Self::Theorem8 { .. } => Theorem::Theorem8,
+            Self::Theorem9 { .. } => Theorem::Theorem9,
+            Self::Remark12(_) => Theorem::Remark12,
+            Self::Budget(Budgeted::Random { .. }) => Theorem::BudgetTheorem1,
+            Self::Budget(Budgeted::Forgetron { .. }) => Theorem::BudgetTheorem2,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
-            Self::Perceptron(Told::Theorem1(Rate::Largest)) => "Theorem 1",
             Self::Perceptron(Told::Theorem1(Rate::Mean)) => "Theorem 1, mean rate",
-            Self::Perceptron(Told::Corollary3) => "Corollary 3",
-            Self::Perceptron(Told::Corollary4 { .. }) => "Corollary 4",
-            Self::Perceptron(Told::Corollary5) => "Corollary 5",
-            Self::PNorm { .. } => "Equation (9)",
-            Self::Theorem6 { .. } => "Theorem 6",
-            Self::Theorem8 { .. } => "Theorem 8",
-            Self::Theorem9 { .. } => "Theorem 9",
-            Self::Remark12(_) => "Remark 12",
-            Self::Budget(Budgeted::Random { .. }) => "MB12 Theorem 1",
-            Self::Budget(Budgeted::Forgetron { .. }) => "MB12 Theorem 2",
+            other => other.theorem().name(),
         }
     }
 }
@@ -72,126 +68,50 @@ impl Claim {
 /// Lengths of a comparator that are tried where they are limited.
 const LENGTHS: u32 = 50;
 
-/// Parameters of a learner as JSON.
-struct Parameters<'a>(&'a Value);
-
-impl Parameters<'_> {
-    fn number(&self, name: &'static str, default: f64, expected: &'static str) -> Result<f64, BoundError> {
-        match &self.0[name] {
-            Value::Null => Ok(default),
-            value => value.as_f64().filter(|number| *number > 0.0).ok_or_else(|| BoundError::Parameter {
-                name,
-                found: value.to_string(),
-                expected,
-            }),
-        }
-    }
-
-    /// p of a Schatten norm.
-    fn half_exponent(&self, default: u32) -> Result<u32, BoundError> {
-        let expected = "the bound is for a whole number of at least 1";
-        let p = self.number("p", f64::from(default), expected)?;
-        if p.fract() == 0.0 && p <= f64::from(u32::MAX) {
-            Ok(p as u32)
-        } else {
-            Err(BoundError::Parameter { name: "p", found: p.to_string(), expected })
-        }
-    }
-
-    fn interaction(&self) -> Result<InteractionConfig, BoundError> {
-        match &self.0["interaction"] {
-            Value::Null => Ok(InteractionConfig::default()),
-            value => serde_json::from_value(value.clone()).map_err(|_| BoundError::Parameter {
-                name: "interaction",
-                found: value.to_string(),
-                expected: "bounds need a given interaction",
-            }),
-        }
-    }
-
-    /// The task graph of a budget learner, as an interaction.
-    fn graph(&self) -> Result<InteractionConfig, BoundError> {
-        match &self.0["graph"] {
-            Value::Null => Ok(TaskGraphConfig::default().to_interaction()),
-            value => serde_json::from_value::<TaskGraphConfig>(value.clone())
-                .map(|graph| graph.to_interaction())
-                .map_err(|_| BoundError::Parameter {
-                    name: "graph",
-                    found: value.to_string(),
-                    expected: "bounds need a task graph",
-                }),
-        }
-    }
-
-    /// B, at least `least`.
-    fn budget(&self, least: u64, expected: &'static str) -> Result<f64, BoundError> {
-        let value = match &self.0["budget"] {
-            Value::Null => serde_json::to_value(Budget::default()).unwrap_or_default(),
-            value => value.clone(),
-        };
-        let wrong = || BoundError::Parameter { name: "budget", found: value.to_string(), expected };
-        value.as_u64().filter(|budget| *budget >= least).map(|budget| budget as f64).ok_or_else(wrong)
-    }
-
-    fn check_kernel(&self) -> Result<(), BoundError> {
-        let value = &self.0["kernel"];
-        let kernel = serde_json::from_value::<KernelConfig>(value.clone()).ok();
-        let name = match (value, kernel) {
-            (Value::Null, _) => return Ok(()),
-            (_, Some(KernelConfig::Linear(linear))) if !linear.normalize => return Ok(()),
-            (_, Some(KernelConfig::Linear(_))) => "linear with normalize".to_owned(),
-            (Value::Object(map), _) => map.keys().next().cloned().unwrap_or_default(),
-            (value, _) => value.as_str().unwrap_or_default().to_owned(),
-        };
-        Err(BoundError::Kernel { kernel: name })
-    }
-}
-
 impl Theorems {
     /// The theorems of a learner among named tasks; `features` is their number where it was declared.
     ///
     /// # Errors
     /// When there are none: for the learner, its kernel or its parameters.
     pub fn of(learner: &LearnerConfig, tasks: &Tasks, features: Option<u32>) -> Result<Self, BoundError> {
-        let tree = serde_json::to_value(learner).unwrap_or_default();
-        Self::by_id(learner.id(), &tree[learner.id()], tasks, features)
-    }
-
-    /// The same, for a learner given by its id and its parameters as JSON; those left out are at their defaults.
-    ///
-    /// # Errors
-    /// As [`Self::of`].
-    pub fn by_id(
-        id: &str,
-        parameters: &Value,
-        tasks: &Tasks,
-        features: Option<u32>,
-    ) -> Result<Self, BoundError> {
-        let parameters = Parameters(parameters);
-        if !LEARNERS.contains(&id) {
-            return Err(BoundError::NoTheorem { learner: id.to_owned() });
-        }
-        parameters.check_kernel()?;
-        let mut interaction = parameters.interaction()?;
-        let claims = match id {
-            "p-norm-perceptron" => {
-                if parameters.0["interaction"].is_null() {
-                    interaction = InteractionConfig::Pairwise(NoParameters::default());
-                }
-                p_norm_claims(&parameters, &interaction, tasks, features)?
+        let (claims, interaction) = match learner {
+            LearnerConfig::Perceptron(config) => {
+                (perceptron_claims(&config.interaction)?, config.interaction.clone())
             }
-            "second-order-perceptron" => {
-                vec![Claim::Theorem8 {
-                    a: parameters.number("a", 1.0, "the bound is for a positive number")?,
-                }]
+            LearnerConfig::KernelPerceptron(config) => {
+                check_kernel(&config.kernel)?;
+                (perceptron_claims(&config.interaction)?, config.interaction.clone())
             }
-            "schatten-perceptron" => vec![Claim::Theorem9 { p: parameters.half_exponent(2)? }],
-            "shared-loss-perceptron" => vec![Claim::Remark12(shared_loss(&parameters)?)],
-            "budget-random" | "budget-forgetron" => {
-                interaction = parameters.graph()?;
-                vec![Claim::Budget(budgeted(id, &parameters)?)]
+            LearnerConfig::PNormPerceptron(config) => {
+                (p_norm_claims(config, tasks, features)?, config.interaction.clone())
             }
-            _ => perceptron_claims(&interaction)?,
+            LearnerConfig::SecondOrderPerceptron(config) => {
+                check_kernel(&config.kernel)?;
+                let a = positive("a", config.a, "the bound is for a positive number")?;
+                (vec![Claim::Theorem8 { a }], config.interaction.clone())
+            }
+            LearnerConfig::SchattenPerceptron(config) => {
+                check_kernel(&config.kernel)?;
+                (vec![Claim::Theorem9 { p: half_exponent(config.p)? }], independent())
+            }
+            LearnerConfig::SharedLossPerceptron(config) => {
+                let c = positive("c", config.c, "the bound is for a positive number")?;
+                let shared = SharedLoss { p: half_exponent(config.p)?, c, norm: config.norm };
+                (vec![Claim::Remark12(shared)], independent())
+            }
+            LearnerConfig::BudgetRandom(config) => {
+                check_kernel(&config.kernel)?;
+                let budget = examples(config.budget, 1, "Theorem 1 is for a number of examples")?;
+                (vec![Claim::Budget(Budgeted::Random { budget })], config.graph.to_interaction())
+            }
+            LearnerConfig::BudgetForgetron(config) => {
+                check_kernel(&config.kernel)?;
+                let bound = positive("bound", config.bound, "Theorem 2 is for a positive number")?;
+                let expected = "Theorem 2 is for a number of more than 83 examples";
+                let budget = examples(config.budget, LEAST_BUDGET, expected)?;
+                (vec![Claim::Budget(Budgeted::Forgetron { budget, bound })], config.graph.to_interaction())
+            }
+            other => return Err(BoundError::NoTheorem { learner: other.id() }),
         };
         let coupled = matches!(
             interaction,
@@ -200,13 +120,10 @@ impl Theorems {
                 | InteractionConfig::Coupled(_)
         );
         let has_coupling = coupled && matches!(claims[0], Claim::Perceptron(_));
-        if matches!(claims[0], Claim::Theorem9 { .. } | Claim::Remark12(_)) {
-            interaction = independent();
-        }
         Ok(Self { claims, geometry: Geometry::new(&interaction, tasks)?, has_coupling })
     }
 
-    /// A certificate a theorem.
+    /// One certificate per theorem.
     ///
     /// # Errors
     /// When a theorem does not speak of such a run.
@@ -387,21 +304,19 @@ fn perceptron_claims(interaction: &InteractionConfig) -> Result<Vec<Claim>, Boun
 }
 
 fn p_norm_claims(
-    parameters: &Parameters<'_>,
-    interaction: &InteractionConfig,
+    config: &PNormPerceptronConfig,
     tasks: &Tasks,
     features: Option<u32>,
 ) -> Result<Vec<Claim>, BoundError> {
-    let given = parameters.0["p"].as_f64();
     let usual = features.map(|features| p_norm::default_exponent(tasks.count(), features));
-    let p = given.or(usual).filter(|p| *p >= 2.0).ok_or_else(|| BoundError::Parameter {
+    let p = config.p.or(usual).filter(|p| *p >= 2.0).ok_or_else(|| BoundError::Parameter {
         name: "p",
-        found: parameters.0["p"].to_string(),
+        found: config.p.map_or_else(|| "left out".to_owned(), |p| p.to_string()),
         expected: "it follows the number of features, which must have been declared for the bound, \
                    or is a number of at least 2",
     })?;
     let mut claims = vec![Claim::PNorm { p }];
-    let pairwise = match interaction {
+    let pairwise = match &config.interaction {
         InteractionConfig::Pairwise(_) => true,
         InteractionConfig::Graph(GraphConfig { edges, .. }) => edges == &Some(Edges::Complete),
         _ => false,
@@ -415,27 +330,46 @@ fn p_norm_claims(
     Ok(claims)
 }
 
-fn budgeted(id: &str, parameters: &Parameters<'_>) -> Result<Budgeted, BoundError> {
-    if id == "budget-random" {
-        let budget = parameters.budget(1, "Theorem 1 is for a number of examples")?;
-        return Ok(Budgeted::Random { budget });
+/// A parameter that must be positive.
+fn positive(name: &'static str, value: f64, expected: &'static str) -> Result<f64, BoundError> {
+    if value > 0.0 {
+        Ok(value)
+    } else {
+        Err(BoundError::Parameter { name, found: value.to_string(), expected })
     }
-    let bound = parameters.number("bound", 1.0, "Theorem 2 is for a positive number")?;
-    let budget = parameters.budget(LEAST_BUDGET, "Theorem 2 is for a number of more than 83 examples")?;
-    Ok(Budgeted::Forgetron { budget, bound })
 }
 
-fn shared_loss(parameters: &Parameters<'_>) -> Result<SharedLoss, BoundError> {
-    let norm = match &parameters.0["norm"] {
-        Value::Null => LossNorm::L1,
-        value => serde_json::from_value(value.clone()).map_err(|_| BoundError::Parameter {
-            name: "norm",
-            found: value.to_string(),
-            expected: "the bound is for l1, l2 or linf",
-        })?,
+/// p of a Schatten norm.
+fn half_exponent(p: f64) -> Result<u32, BoundError> {
+    if p.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&p) {
+        Ok(p as u32)
+    } else {
+        let expected = "the bound is for a whole number of at least 1";
+        Err(BoundError::Parameter { name: "p", found: p.to_string(), expected })
+    }
+}
+
+/// B, a number of examples of at least `least`.
+fn examples(budget: Budget, least: u64, expected: &'static str) -> Result<f64, BoundError> {
+    match budget {
+        Budget::Examples(count) if count >= least => Ok(count as f64),
+        Budget::Examples(_) | Budget::Bytes(_) => Err(BoundError::Parameter {
+            name: "budget",
+            found: serde_json::json!(budget).to_string(),
+            expected,
+        }),
+    }
+}
+
+/// That comparators are vectors.
+fn check_kernel(kernel: &KernelConfig) -> Result<(), BoundError> {
+    let name = match kernel {
+        KernelConfig::Linear(LinearConfig { normalize: false }) => return Ok(()),
+        KernelConfig::Linear(LinearConfig { normalize: true }) => "linear with normalize",
+        KernelConfig::Polynomial(_) => "polynomial",
+        KernelConfig::Gaussian(_) => "gaussian",
     };
-    let c = parameters.number("c", 1.0, "the bound is for a positive number")?;
-    Ok(SharedLoss { p: parameters.half_exponent(1)?, c, norm })
+    Err(BoundError::Kernel { kernel: name.to_owned() })
 }
 
 /// `y u_i'x` of every example.
@@ -457,6 +391,47 @@ fn loss(claim: Claim, transcript: &Transcript, margins: &[f64], s: f64, scope: S
         _ => {
             let counted = |at: &usize| scope == Scope::Everything || transcript.is_mistake(*at);
             (0..transcript.len()).filter(counted).map(hinge).sum()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The theorems that speak of a learner, by its config as JSON.
+    fn claimed(learner: &str) -> Result<Vec<Theorem>, BoundError> {
+        let learner: LearnerConfig = serde_json::from_str(learner).unwrap();
+        let theorems = Theorems::of(&learner, &Tasks::numbered(4), Some(12))?;
+        Ok(theorems.claims.iter().map(|claim| claim.theorem()).collect())
+    }
+
+    /// The registry lists the theorems that some interaction or other brings, and no others.
+    #[test]
+    fn the_registry_lists_the_theorems_that_are_claimed() {
+        let interactions = [
+            "",
+            r#""interaction": "pairwise""#,
+            r#""interaction": {"coupled": {"b": 2}}"#,
+            r#""interaction": {"graph": {"edges": "complete"}}"#,
+        ];
+        for about in REGISTRY {
+            let id = about.id;
+            let mut found = Vec::new();
+            for interaction in interactions {
+                let learner = format!(r#"{{"{id}": {{{interaction}}}}}"#);
+                if serde_json::from_str::<LearnerConfig>(&learner).is_err() {
+                    continue;
+                }
+                match claimed(&learner) {
+                    Ok(claims) => found.extend(claims),
+                    Err(BoundError::NoTheorem { learner }) => assert_eq!(learner, id),
+                    Err(error) => panic!("{learner}: {error}"),
+                }
+            }
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found, about.theorems, "{id}");
         }
     }
 }

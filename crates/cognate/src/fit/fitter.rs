@@ -40,6 +40,7 @@ pub enum Start {
 
 /// How the minimum is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Method {
     /// W and A in turn.
     Alternating,
@@ -52,6 +53,7 @@ pub enum Method {
 /// Why a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Stopped {
     /// The gap is within the tolerance.
     Converged,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a prediction costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Loss {
     /// (y - f)^2, for real labels or for classes
     #[default]

@@ -15,6 +15,7 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
+#[non_exhaustive]
 pub enum InteractionConfig {
     /// Tasks share nothing: K learners of their own (R = I)
     Independent(NoParameters),
@@ -81,6 +82,7 @@ pub struct MatrixConfig {
 /// Edges of a task graph.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
+#[non_exhaustive]
 pub enum Edges {
     /// Every pair of tasks
     #[schemars(with = "String")]

@@ -24,6 +24,7 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
+#[non_exhaustive]
 pub enum TaskGraphConfig {
     /// Every task with every other
     Complete(NoParameters),

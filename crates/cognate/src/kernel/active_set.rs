@@ -255,6 +255,11 @@ impl<C: BudgetParameters> Parameters for C {
     fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
         self.graph_mut().read_file().map(|()| None)
     }
+
+    /// Two matrices, where there are any, which may be twice as wide as they are full.
+    fn numbers_for_pairs(&self, kept: usize) -> usize {
+        if Self::OVERHEAD.pair > 0 { 8 * kept * kept } else { 0 }
+    }
 }
 
 /// A learner whose hypothesis is a sum over an active set: what it tells of itself follows from that.

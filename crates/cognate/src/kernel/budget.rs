@@ -15,6 +15,7 @@ use crate::error::ConfigProblem;
 /// covers tables that are not full, and what the learner keeps an example or a pair of examples. As longer examples
 /// come, fewer fit; an example that is larger than the whole budget is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Budget {
     /// So many examples.
     Examples(u64),

@@ -10,6 +10,7 @@ use crate::error::ConfigProblem;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
+#[non_exhaustive]
 pub enum KernelConfig {
     /// x'z
     Linear(LinearConfig),

@@ -1,8 +1,8 @@
 //! The bounds of the p-norm, second-order, Schatten and shared-loss Perceptrons.
 //!
 //! Each learner is written out here, dense and slow, from the paper; what it does on separable and noisy streams must
-//! be within its theorem for comparators of any length, and the theorem must say something. Where the learner is
-//! in the registry, it must make the same mistakes and have the same certificates.
+//! be within its theorem for comparators of any length, and the theorem must say something. The learner of the
+//! registry must make the same mistakes and have the same certificates.
 
 use crate::support::matrices::{Matrix, coupled, graph, inverse};
 use cognate::bounds::{BoundError, Certificate, Comparator, Counted, Theorems, Transcript};
@@ -208,16 +208,23 @@ fn transcript(learner: &mut dyn Learner, rounds: &Rounds) -> Transcript {
     transcript
 }
 
+/// A learner by its id and its parameters; those left out are at their defaults.
+fn learner(id: &str, parameters: &Value) -> LearnerConfig {
+    serde_json::from_value(json!({id: parameters}))
+        .unwrap_or_else(|error| panic!("{id} {parameters}: {error}"))
+}
+
 /// Checks a run against its theorems: never violated, and not empty words.
 fn check(
     id: &str,
     parameters: &Value,
-    learner: &mut dyn Learner,
+    written_out: &mut dyn Learner,
     name: &str,
     rounds: &Rounds,
 ) -> Vec<Certificate> {
-    let theorems = Theorems::by_id(id, parameters, &Tasks::numbered(TASKS), Some(FEATURES as u32)).unwrap();
-    let transcript = transcript(learner, rounds);
+    let tasks = Tasks::numbered(TASKS);
+    let theorems = Theorems::of(&learner(id, parameters), &tasks, Some(FEATURES as u32)).unwrap();
+    let transcript = transcript(written_out, rounds);
     let u = theorems.hindsight(&transcript).unwrap();
     for scale in [0.0, 0.01, 0.3, 1.0, 3.0, 30.0] {
         for certificate in theorems.certify(&transcript, &u.scaled(scale)).unwrap() {
@@ -229,11 +236,8 @@ fn check(
     certificates
 }
 
-/// The learner of the registry, if it is there, does the same.
+/// The learner of the registry does the same.
 fn check_registered(id: &str, parameters: &Value, rounds: &Rounds, u: &Comparator, expected: &[Certificate]) {
-    if LearnerConfig::from_id(id).is_none() {
-        return;
-    }
     let names: Vec<String> = (1..=TASKS).map(|task| task.to_string()).collect();
     let config = json!({
         "tasks": names,
@@ -351,7 +355,7 @@ fn the_numbers_are_those_of_the_formulas() {
         } else {
             examples.into_iter().for_each(|example| transcript.push_round([example]));
         }
-        let theorems = Theorems::by_id(id, &parameters, &Tasks::numbered(2), Some(2)).unwrap();
+        let theorems = Theorems::of(&learner(id, &parameters), &Tasks::numbered(2), Some(2)).unwrap();
         theorems.certify(&transcript, &u).unwrap()
     };
     let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, {expected}");
@@ -392,7 +396,7 @@ fn the_numbers_are_those_of_the_formulas() {
 #[test]
 fn what_has_no_bound_is_refused_by_name() {
     let refused = |id: &str, parameters: Value| {
-        Theorems::by_id(id, &parameters, &Tasks::numbered(2), None).unwrap_err().to_string()
+        Theorems::of(&learner(id, &parameters), &Tasks::numbered(2), None).unwrap_err().to_string()
     };
     assert!(
         refused("rom-pgd", json!({}))
@@ -408,12 +412,11 @@ fn what_has_no_bound_is_refused_by_name() {
     );
     assert!(refused("schatten-perceptron", json!({"p": 1.5})).starts_with("p: 1.5; "));
     assert!(refused("p-norm-perceptron", json!({})).contains("number of features"));
-    assert!(
-        Theorems::by_id("kernel-perceptron", &json!({"kernel": {"linear": {}}}), &Tasks::open(), None)
-            .is_ok()
-    );
+    let linear = learner("kernel-perceptron", &json!({"kernel": {"linear": {}}}));
+    assert!(Theorems::of(&linear, &Tasks::open(), None).is_ok());
     // A theorem for a fixed R, and tasks that come one after the other.
-    let theorems = Theorems::by_id("second-order-perceptron", &json!({}), &Tasks::open(), None).unwrap();
+    let second_order = learner("second-order-perceptron", &json!({}));
+    let theorems = Theorems::of(&second_order, &Tasks::open(), None).unwrap();
     let mut transcript = Transcript::new(0);
     for task in 0..2 {
         let row = (task, vec![1.0], 1.0);

@@ -13,12 +13,12 @@ fn run(config: &str, check: &str) {
     }
 }
 
-/// A module a subject with a test a check, and the list of what was made.
+/// One module per subject with one test per check, and the list of what was made.
 macro_rules! conformance {
     ([$($subject:ident = $config:literal,)*] $checks:tt) => {
         $(conformance!(@subject $subject $config $checks);)*
 
-        const SUBJECTS: &[(&str, &str)] = &[$((stringify!($subject), $config),)*];
+        pub(crate) const SUBJECTS: &[(&str, &str)] = &[$((stringify!($subject), $config),)*];
         conformance!(@names $checks);
     };
     (@subject $subject:ident $config:literal [$($check:ident,)*]) => {

@@ -13,6 +13,7 @@ mod identities;
 mod names;
 mod properties;
 mod queries;
+mod registry;
 mod regret;
 mod relations;
 mod robust;

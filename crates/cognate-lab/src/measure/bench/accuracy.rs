@@ -10,7 +10,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use cognate::algorithms::{About, Protocol};
+use cognate::algorithms::{About, CostClass, Protocol};
 use cognate::stream::{Batch, Input, Memory, Order, ReadOptions, Stream as _};
 use cognate::{LearnerConfig, REGISTRY, RunConfig};
 use serde_json::{Value, json};
@@ -27,18 +27,6 @@ const BITS: &str = "24";
 /// Shared features, those of a task, both.
 const FORMS: [(&str, &[&str]); 3] =
     [("shared", &["--ignore", "t"]), ("own", &["-q", "tf", "--ignore_linear", "f"]), ("both", &["-q", "tf"])];
-
-/// Learners that keep examples: what they cost grows with their mistakes, on streams of this length beyond reason.
-const KEEPS_EXAMPLES: [&str; 6] = [
-    "kernel-perceptron",
-    "second-order-perceptron",
-    "budget-random",
-    "budget-forgetron",
-    "budget-projectron",
-    "budget-shared-projectron",
-];
-/// Learners of simultaneous rounds, with O(K^2 s) a round of one example.
-const SIMULTANEOUS: [&str; 2] = ["schatten-perceptron", "shared-loss-perceptron"];
 
 /// Longer streams are for learners whose round is O(s).
 const LONG: usize = 100_000;
@@ -187,10 +175,12 @@ fn row(
     let mut other = (f64::INFINITY, "");
     let online = |about: &&About| about.id != "adaptive" && about.protocol != Protocol::Batch;
     for about in REGISTRY.iter().filter(online) {
-        let dear = KEEPS_EXAMPLES.contains(&about.id)
-            || SIMULTANEOUS.contains(&about.id)
+        // What it costs to keep examples grows with the mistakes; learners of simultaneous rounds take O(K^2 s) for a
+        // round of one example.
+        let dear = about.keeps_examples
+            || about.protocol == Protocol::AllTasks
             || about.most_tasks.is_some_and(|most| tasks > most)
-            || (stream.len() > LONG && about.update_cost.contains('K'));
+            || (stream.len() > LONG && about.cost_class != CostClass::PerFeature);
         if !dear {
             let found = our_error(about.id, stream)?;
             if found < other.0 {

@@ -20,6 +20,7 @@ use crate::linalg::exponential::exp_of_negative;
 /// What is made small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Loss {
     /// ln(1 + exp(-y margin)): margins are log-odds, and probabilities follow from them
     #[default]

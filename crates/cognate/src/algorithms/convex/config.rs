@@ -64,6 +64,7 @@ impl Default for ConvexConfig {
 /// How the losses of a task add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ConvexWeights {
     /// Summed: every example counts alike
     #[default]
@@ -76,6 +77,7 @@ pub enum ConvexWeights {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
+#[non_exhaustive]
 pub enum PenaltyConfig {
     /// F(A) = |A|_p^p: p = 1 prefers tasks that span few dimensions (MTFL), p = 2 is output kernel learning (OKL)
     Schatten(SchattenConfig),

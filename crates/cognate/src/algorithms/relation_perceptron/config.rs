@@ -48,6 +48,7 @@ impl Default for RelationPerceptronConfig {
 /// How a relation follows the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Relation {
     /// R = cov(W)
     Covariance,
@@ -64,6 +65,7 @@ pub enum Relation {
 /// What becomes of the trace of R after every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Trace {
     /// R is rescaled to the trace that it started with
     Start,
@@ -73,6 +75,7 @@ pub enum Trace {
 
 /// From which round R moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Priming {
     /// From this round on, counted from 1.
     Rounds(u64),
