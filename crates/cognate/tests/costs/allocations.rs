@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use crate::samples::{samples, text};
-use cognate::run::{self, RunOptions};
-use cognate::stream::{Input, Reader, ReaderOptions};
+use cognate::run::RunOptions;
+use cognate::stream::{Input, ReadOptions};
 use cognate::{Model, RunConfig};
 use serde_json::{Value, json};
 
@@ -20,9 +20,9 @@ fn allocations_of_a_late_pass(learner: &Value, text: &str) -> (usize, u64) {
     let mut model = Model::new(&config).unwrap();
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
     let mut pass = || {
-        let mut reader = Reader::new(vec![input.clone()], model.tasks().clone(), ReaderOptions::default());
+        let mut reader = model.reader(vec![input.clone()], ReadOptions::default()).unwrap();
         let before = (ALLOCATIONS.load(Ordering::Relaxed), model.metrics().total().updates);
-        run::learn(&mut model, &mut reader, &RunOptions::default(), &mut ()).unwrap();
+        model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap();
         (ALLOCATIONS.load(Ordering::Relaxed) - before.0, model.metrics().total().updates - before.1)
     };
     pass();

@@ -3,17 +3,15 @@
 use std::fmt::Write;
 use std::fs;
 
-use cognate::run::{self, RunOptions};
-use cognate::stream::{Batch, Input, Labels, Memory, Reader, ReaderOptions};
-use cognate::{Model, RunConfig, Stream, Tasks};
-
-fn input(text: &[u8]) -> Input {
-    Input::Bytes { name: "in".to_owned(), bytes: text.into() }
-}
+use crate::support::readers::{input, labels, plain_reader, reader_for};
+use cognate::run::RunOptions;
+use cognate::stream::{Batch, Input, Labels, ReadOptions};
+use cognate::{Model, RunConfig, Stream};
+use serde_json::json;
 
 /// Number of examples, or the message.
-fn read_all(inputs: Vec<Input>, tasks: Tasks, options: ReaderOptions) -> Result<usize, String> {
-    let mut reader = Reader::new(inputs, tasks, options);
+fn read_all(inputs: Vec<Input>, config: &RunConfig, options: ReadOptions) -> Result<usize, String> {
+    let mut reader = config.reader(inputs, options).unwrap();
     let (mut batch, mut count) = (Batch::default(), 0);
     loop {
         reader.fill(&mut batch).map_err(|error| error.to_string())?;
@@ -25,7 +23,7 @@ fn read_all(inputs: Vec<Input>, tasks: Tasks, options: ReaderOptions) -> Result<
 }
 
 fn read(text: &[u8]) -> Result<usize, String> {
-    read_all(vec![input(text)], Tasks::open(), ReaderOptions::default())
+    read_all(vec![input(text)], &RunConfig::default(), ReadOptions::default())
 }
 
 #[test]
@@ -105,17 +103,14 @@ fn odd_lines_are_read() {
 #[test]
 fn labels_may_be_left_out_where_nobody_learns() {
     let text = b"? qid:1 1:1\nqid:2 1:1\n1:1\n+1 1:1\n?\n";
-    let options = || ReaderOptions { labels: Labels::Optional, ..ReaderOptions::default() };
-    assert_eq!(read_all(vec![input(text)], Tasks::open(), options()), Ok(5));
+    assert_eq!(read_all(vec![input(text)], &RunConfig::default(), labels(Labels::Optional)), Ok(5));
     assert_eq!(read(text).unwrap_err(), "in:1:1: found label \"?\"; expected -1 or +1, or 0 or 1");
 }
 
 #[test]
 fn undeclared_tasks_and_features_are_refused() {
-    let named = |text: &[u8]| {
-        let options = ReaderOptions { features: Some(9), ..ReaderOptions::default() };
-        read_all(vec![input(text)], Tasks::named(["ann", "7"]).unwrap(), options)
-    };
+    let config = serde_json::from_value(json!({"tasks": ["ann", "7"], "features": 9})).unwrap();
+    let named = |text: &[u8]| read_all(vec![input(text)], &config, ReadOptions::default());
     assert_eq!(named(b"1 qid:7 9:1\n1 task:ann 1:1\n"), Ok(2));
     assert_eq!(named(b"1 qid:7 10:1").unwrap_err(), "in:1:9: found feature index 10; expected 1 to 9");
     assert_eq!(
@@ -150,8 +145,8 @@ fn a_million_tasks_are_learnt_saved_and_loaded() {
         writeln!(text, "1 qid:{} 1:1", task * 4001 % 1_000_000_007).unwrap();
     }
     let mut model = Model::new(&RunConfig::default()).unwrap();
-    let mut reader = Reader::new(vec![input(text.as_bytes())], Tasks::open(), ReaderOptions::default());
-    run::learn(&mut model, &mut reader, &RunOptions::default(), &mut ()).unwrap();
+    let mut reader = reader_for(&model, vec![input(&text)]);
+    model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap();
     assert_eq!(model.tasks().len(), 1_000_000);
     let bytes = model.to_bytes();
     assert!(Model::from_bytes(&bytes).unwrap().to_bytes() == bytes);
@@ -161,13 +156,13 @@ fn a_million_tasks_are_learnt_saved_and_loaded() {
 fn inputs_that_cannot_be_read_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let directory = Input::File(folder.path().to_owned());
-    let message = read_all(vec![directory], Tasks::open(), ReaderOptions::default()).unwrap_err();
+    let message = read_all(vec![directory], &RunConfig::default(), ReadOptions::default()).unwrap_err();
     let shown = folder.path().display();
     assert_eq!(message, format!("{shown}: is a directory; expected a file of examples"));
     // A file that is gone when the second pass begins.
     let path = folder.path().join("gone");
     fs::write(&path, "+1 1:1\n").unwrap();
-    let mut reader = Reader::new(vec![Input::File(path.clone())], Tasks::open(), ReaderOptions::default());
+    let mut reader = plain_reader(vec![Input::File(path.clone())]);
     let mut batch = Batch::default();
     reader.fill(&mut batch).unwrap();
     assert_eq!(batch.len(), 1);
@@ -177,8 +172,7 @@ fn inputs_that_cannot_be_read_are_named() {
     assert!(gone.starts_with(&format!("{}: ", path.display())), "{gone}");
     // Held in memory, it may go.
     fs::write(&path, "+1 1:1\n").unwrap();
-    let mut reader = Reader::new(vec![Input::File(path.clone())], Tasks::open(), ReaderOptions::default());
-    let mut held = Memory::load(&mut reader, &Tasks::open()).unwrap();
+    let mut held = plain_reader(vec![Input::File(path.clone())]).into_memory().unwrap();
     fs::remove_file(&path).unwrap();
     held.rewind().unwrap();
     held.fill(&mut batch).unwrap();
@@ -190,8 +184,8 @@ fn inputs_that_cannot_be_read_are_named() {
 fn memory_follows_the_file_not_its_numbers() {
     let mut model = Model::new(&RunConfig::default()).unwrap();
     let text = b"+1 qid:4294967295 4294967294:1\n-1 qid:4000000000 4000000000:1\n";
-    let mut reader = Reader::new(vec![input(text)], Tasks::open(), ReaderOptions::default());
-    run::learn(&mut model, &mut reader, &RunOptions::default(), &mut ()).unwrap();
+    let mut reader = reader_for(&model, vec![input(text)]);
+    model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap();
     let held = model.learner().as_inspect().heap_bytes() + model.tasks().heap_bytes();
     assert!(held < 10_000, "{held} bytes for two examples");
 }

@@ -16,7 +16,7 @@
 
 use crate::support::matrices::{Matrix, coupled, graph, inverse};
 use cognate::bounds::{Certificate, Comparator, Theorems, Transcript};
-use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::Memory;
 use cognate::stream::synthetic::{Related, Synthetic};
 use cognate::{Metrics, Model, RunConfig, Tasks};
@@ -92,7 +92,7 @@ impl Case {
         let mut model = Self::model(interaction);
         let mut stream = self.made.stream.clone().numbered_as(model.tasks());
         let mut mistakes = Mistakes::default();
-        run::learn(&mut model, &mut stream, &RunOptions::default(), &mut mistakes).unwrap();
+        model.learn(&mut stream, &RunOptions::default(), &mut mistakes).unwrap();
         assert_eq!(mistakes.rounds, self.examples.len());
         mistakes.positions
     }

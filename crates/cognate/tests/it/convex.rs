@@ -10,9 +10,10 @@ use cognate::fit::{
 };
 use cognate::linalg::Symmetric;
 use cognate::rng::generator;
-use cognate::run::{RunOptions, learn};
-use cognate::stream::{Input, Labels, Memory, Reader, ReaderOptions};
-use cognate::{Model, RunConfig, SparseView, TaskId, Tasks};
+use crate::support::readers::labels;
+use cognate::run::RunOptions;
+use cognate::stream::{Input, Labels, Memory};
+use cognate::{Model, RunConfig, SparseView, TaskId};
 use rand::RngExt as _;
 use serde_json::{Value, json};
 
@@ -26,15 +27,18 @@ fn vectors() -> Value {
 
 /// Examples of a file, tasks in the order of their numbers.
 fn read(name: &str) -> Examples {
-    let options = ReaderOptions { labels: Labels::Real, ..ReaderOptions::default() };
-    let mut reader = Reader::new(vec![Input::File(folder().join(name))], Tasks::open(), options);
-    Examples::read(&mut reader, &Tasks::open()).unwrap()
+    read_from(&RunConfig::default(), Input::File(folder().join(name))).unwrap()
 }
 
 fn examples(text: &str) -> Result<Examples, FitError> {
-    let options = ReaderOptions { labels: Labels::Real, ..ReaderOptions::default() };
     let input = Input::Bytes { name: "text".into(), bytes: text.as_bytes().into() };
-    Examples::read(&mut Reader::new(vec![input], Tasks::open(), options), &Tasks::open())
+    read_from(&RunConfig::default(), input)
+}
+
+/// Examples with real labels, the tasks as a config declares them.
+fn read_from(config: &RunConfig, input: Input) -> Result<Examples, FitError> {
+    let mut reader = config.reader(vec![input], labels(Labels::Real)).unwrap();
+    Examples::read(&mut reader, &config.declared_tasks().unwrap())
 }
 
 fn number(value: &Value) -> f64 {
@@ -477,11 +481,10 @@ fn bad_input_is_refused_by_name() {
 
 #[test]
 fn a_declared_task_without_examples_and_too_many_folds_are_told() {
-    let options = ReaderOptions { labels: Labels::Real, ..ReaderOptions::default() };
-    let tasks = Tasks::named(["a", "b"]).unwrap();
+    let config = serde_json::from_value(json!({"tasks": ["a", "b"]})).unwrap();
     let text = "1.5 task:a 1:1\n2 task:a 1:2\n? task:b 1:3\n";
     let input = Input::Bytes { name: "text".into(), bytes: text.as_bytes().into() };
-    let refused = Examples::read(&mut Reader::new(vec![input], tasks.clone(), options), &tasks).unwrap_err();
+    let refused = read_from(&config, input).unwrap_err();
     assert!(refused.to_string().starts_with("task \"b\" has no labelled examples"), "{refused}");
     let few = examples("1.5 task:a 1:1\n2 task:a 1:2\n3 task:b 1:1\n2 task:b 1:5\n").unwrap();
     let refused = folds(&few, 3, 1).unwrap_err().to_string();
@@ -510,7 +513,7 @@ fn a_batch_learner_does_not_learn_from_streams() {
     let config: RunConfig = serde_json::from_value(json!({ "learner": "convex" })).unwrap();
     let mut model = Model::new(&config).unwrap();
     let refused =
-        learn(&mut model, &mut Memory::new(), &RunOptions::default(), &mut ()).unwrap_err().to_string();
+        model.learn(&mut Memory::new(), &RunOptions::default(), &mut ()).unwrap_err().to_string();
     assert!(refused.starts_with("`convex` does not learn from streams"), "{refused}");
     let perceptron: RunConfig = serde_json::from_value(json!({ "learner": "perceptron" })).unwrap();
     let data = made_up(1, false, 0.0, false);

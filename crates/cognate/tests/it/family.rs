@@ -1,9 +1,10 @@
 //! Do the Perceptrons of MP10 reduce to each other where the paper says so?
 
 use crate::support::harness;
+use crate::support::readers::reader_for;
 use crate::support::samples::{Sample, samples, text};
-use cognate::run::{self, RunError, RunOptions};
-use cognate::stream::{Input, Reader, ReaderOptions};
+use cognate::run::{RunError, RunOptions};
+use cognate::stream::Input;
 use serde_json::{Value, json};
 
 const TASKS: usize = 4;
@@ -212,8 +213,8 @@ fn numbers_beyond_all_bounds_end_the_run_with_the_round() {
     let mut model = harness::model(&json!({"learner": {"kernel-perceptron": {"kernel": kernel}}}));
     let text = "+1 qid:7 1:1\n-1 qid:7 1:1e30\n+1 qid:7 1:1e30\n-1 qid:7 1:1\n";
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
-    let mut reader = Reader::new(vec![input], model.tasks().clone(), ReaderOptions::default());
-    let error = run::learn(&mut model, &mut reader, &RunOptions::default(), &mut ()).unwrap_err();
+    let mut reader = reader_for(&model, vec![input]);
+    let error = model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap_err();
     let RunError::Diverged { round, task, margin } = error else { panic!("{error}") };
     // Kept in round 2, its kernel with itself is 1e480.
     assert_eq!((round, task.as_str(), margin), (3, "7", f64::NEG_INFINITY));

@@ -3,17 +3,35 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::support::readers::{input, options};
-use cognate::stream::{Batch, Labels, Reader, ReaderOptions};
-use cognate::{Stream, Tasks};
+use crate::support::readers::{config, input, labels};
+use cognate::run::RunOptions;
+use cognate::stream::{Batch, Labels, ReadOptions, Reader};
+use cognate::{Model, RunConfig, Stream, Tasks};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Task, label and features by name, of every example up to the end or the first error.
+/// Task, label and features by name.
 type Row = (String, f64, BTreeMap<String, f64>);
 
-fn rows(texts: &[&[u8]], options: ReaderOptions) -> (Vec<Row>, Option<String>) {
-    let mut reader = Reader::new(texts.iter().map(input).collect(), Tasks::open(), options);
+/// Every example up to the end or the first error, as a reader for runs of a config gives them.
+fn rows_of(texts: &[&[u8]], config: &RunConfig, options: &ReadOptions) -> (Vec<Row>, Option<String>) {
+    let reader = || config.reader(texts.iter().map(input).collect(), options.clone()).unwrap();
+    // A model that learns the same texts tells what the features are called.
+    let mut model = Model::new(config).unwrap();
+    let learnt = model.learn(&mut reader(), &RunOptions::default(), &mut ());
+    let (found, error) = drain(reader(), &model);
+    assert_eq!(error, learnt.err().map(|error| error.to_string()));
+    (found, error)
+}
+
+/// The same for a stream, the rest of the config as it is by default.
+fn rows(texts: &[&[u8]], stream: &Value, options: &ReadOptions) -> (Vec<Row>, Option<String>) {
+    rows_of(texts, &config(stream), options)
+}
+
+/// The rows of a reader, names as a model knows them.
+fn drain(mut reader: Reader, model: &Model) -> (Vec<Row>, Option<String>) {
+    let names = model.names().by_feature();
     let (mut tasks, mut batch, mut found) = (Tasks::open(), Batch::default(), Vec::new());
     let error = loop {
         if let Err(error) = reader.fill(&mut batch) {
@@ -25,7 +43,6 @@ fn rows(texts: &[&[u8]], options: ReaderOptions) -> (Vec<Row>, Option<String>) {
         for name in batch.new_tasks() {
             tasks.meet(name).unwrap();
         }
-        let names = reader.names().by_feature();
         for example in batch.examples() {
             let name = |feature| names.names(feature).collect::<Vec<_>>().join("|");
             let features = example.features.iter().map(|(feature, value)| (name(feature), value)).collect();
@@ -37,7 +54,7 @@ fn rows(texts: &[&[u8]], options: ReaderOptions) -> (Vec<Row>, Option<String>) {
 
 /// The rows of a text that is good, as `task label name:value …`.
 fn good(stream: &Value, text: &str) -> Vec<String> {
-    let (rows, error) = rows(&[text.as_bytes()], options(stream, Labels::Optional));
+    let (rows, error) = rows(&[text.as_bytes()], stream, &labels(Labels::Optional));
     assert_eq!(error, None, "{text}");
     rows.iter()
         .map(|(task, label, features)| {
@@ -56,12 +73,11 @@ fn refused(stream: &Value, header: &str, ok: &str, bad: &[u8], message: &str) {
         text.extend(bad);
         text.extend(b"\r\n");
         text.extend(ok.as_bytes());
-        let (found, error) = rows(&[&text], options(stream, Labels::Required));
+        let (found, error) = rows(&[&text], stream, &labels(Labels::Required));
         let place = format!("in:{}:", lines + before + 1);
         assert_eq!(error.as_deref(), Some(&*format!("{place}{message}")), "{}", bad.escape_ascii());
         assert_eq!(found.len(), before);
-        let skipping = ReaderOptions { skip_bad: 1, ..options(stream, Labels::Required) };
-        let (found, error) = rows(&[&text], skipping);
+        let (found, error) = rows(&[&text], stream, &labels(Labels::Required).skip_bad(1));
         assert_eq!((found.len(), error), (before + 1, None), "{}", bad.escape_ascii());
     }
 }
@@ -86,7 +102,7 @@ fn vw_lines_are_read_as_vowpal_wabbit_does() {
         assert_eq!(good(&vw, line), [row], "{line}");
     }
     assert_eq!(good(&vw, "\n\n0 |f a\r\n \n1 |f a"), ["default -1 f^a:1", "default 1 f^a:1"]);
-    let by_namespace = json!({ "format": "vw", "task-namespace": "user" });
+    let by_namespace = json!({ "format": { "vw": { "task-namespace": "user" } } });
     assert_eq!(good(&by_namespace, "1 'id7 |f a |user ann"), ["ann 1 f^a:1"]);
     assert_eq!(good(&by_namespace, "1 'id7 |f a"), ["default 1 f^a:1"]);
 }
@@ -130,10 +146,10 @@ fn bad_vw_lines_are_refused_with_the_place() {
     ] {
         refused(&vw, "", "-1 |f a\n", bad, message);
     }
-    let (_, error) = rows(&[b"-1 |f a\n 0 |f a"], options(&vw, Labels::Required));
+    let (_, error) = rows(&[b"-1 |f a\n 0 |f a"], &vw, &labels(Labels::Required));
     let mixed = "in:2:2: found label 0 after label -1; a stream has labels -1/+1 or 0/1, not both";
     assert_eq!(error.as_deref(), Some(mixed));
-    let by_namespace = json!({ "format": "vw", "task-namespace": "u" });
+    let by_namespace = json!({ "format": { "vw": { "task-namespace": "u" } } });
     let ok = "1 |u x |f a\n";
     refused(&by_namespace, "", ok, b"1 |u ann bob |f a", "10: found a second task, \"bob\"; a line has one");
 }
@@ -155,12 +171,13 @@ fn csv_cells_are_numbers_or_categories() {
             "ann NaN colour=red:1"
         ]
     );
-    let other = json!({ "format": "csv", "task-column": "who", "label-column": "y", "categorical": ["zip"] });
+    let columns = json!({ "task-column": "who", "label-column": "y", "categorical": ["zip"] });
+    let other = json!({ "format": { "csv": columns } });
     assert_eq!(good(&other, "y,who,zip,label\n0,x,0815,7\n"), ["x -1 label:7 zip=0815:1"]);
     assert_eq!(good(&csv, "label,x\n1,2\n"), ["default 1 x:2"]);
     assert_eq!(good(&csv, ""), Vec::<String>::new());
     // Every file has a header of its own.
-    let (found, error) = rows(&[b"label,x\n1,2\n", b"x,label\n3,1\n"], options(&csv, Labels::Required));
+    let (found, error) = rows(&[b"label,x\n1,2\n", b"x,label\n3,1\n"], &csv, &labels(Labels::Required));
     assert_eq!((found.len(), error), (2, None));
     assert_eq!(found[1].2, BTreeMap::from([("x".to_owned(), 3.0)]));
 }
@@ -192,8 +209,8 @@ fn bad_csv_rows_are_refused_with_the_place() {
         ("lable,x\n", "in:1:1: no column is called \"label\"; the header has (lable, x)"),
         ("label,\"x\n", "in:1:7: found a quote that is not closed on its line; expected a second one"),
     ] {
-        let skipping = ReaderOptions { skip_bad: 99, ..options(&csv, Labels::Optional) };
-        let (_, error) = rows(&[format!("{header}1,2\n").as_bytes()], skipping);
+        let skipping = labels(Labels::Optional).skip_bad(99);
+        let (_, error) = rows(&[format!("{header}1,2\n").as_bytes()], &csv, &skipping);
         assert_eq!(error.as_deref(), Some(message), "a bad header cannot be skipped");
     }
 }
@@ -201,7 +218,7 @@ fn bad_csv_rows_are_refused_with_the_place() {
 #[test]
 fn a_column_keeps_to_numbers_or_to_texts() {
     let csv = json!({ "format": "csv" });
-    let read = |text: &str| rows(&[text.as_bytes()], options(&csv, Labels::Optional)).1;
+    let read = |text: &str| rows(&[text.as_bytes()], &csv, &labels(Labels::Optional)).1;
     assert_eq!(
         read("label,x\n1,2\n1,\n1,n/a\n").unwrap(),
         "in:4:3: found \"n/a\" in column \"x\"; expected a number, as in the rows before"
@@ -221,10 +238,11 @@ fn a_column_keeps_to_numbers_or_to_texts() {
 fn a_column_of_labels_may_miss_only_where_nobody_learns() {
     let text = b"x\n2\n";
     let csv = json!({ "format": "csv" });
-    let (_, error) = rows(&[text], options(&csv, Labels::Optional));
+    let (_, error) = rows(&[text], &csv, &labels(Labels::Optional));
     assert_eq!(error.unwrap(), "in:1:1: no column is called \"label\"; the header has (x)");
-    let predicting = ReaderOptions { label_column_may_miss: true, ..options(&csv, Labels::Optional) };
-    let (found, error) = rows(&[text], predicting);
+    let model = Model::new(&config(&csv)).unwrap();
+    let predicting = model.prediction_reader(vec![input(text)], ReadOptions::default()).unwrap();
+    let (found, error) = drain(predicting, &model);
     assert!(found.len() == 1 && found[0].1.is_nan() && error.is_none());
 }
 
@@ -298,26 +316,22 @@ fn bad_json_lines_are_refused_with_the_place() {
         refused(&jsonl, "", "{\"label\":1,\"features\":{\"a\":2}}\n", bad, &message);
     }
     let deep = [br#"{"label":1,"features":{"a":"#.as_slice(), &vec![b'['; 100_000]].concat();
-    let (_, error) = rows(&[&deep], options(&jsonl, Labels::Required));
+    let (_, error) = rows(&[&deep], &jsonl, &labels(Labels::Required));
     assert!(error.unwrap().contains("EOF while parsing"));
 }
 
 #[test]
 fn declared_features_are_all_there_are_and_a_bad_line_leaves_no_name() {
-    let declared = ReaderOptions {
-        features: Some(2),
-        skip_bad: 9,
-        ..options(&json!({ "format": "jsonl" }), Labels::Optional)
-    };
+    let declared = RunConfig { features: Some(2), ..config(&json!({ "format": "jsonl" })) };
     let text = br#"{"features":{"a":1,"b":1,"c":1}}
         {"features":{"c":1}}
         {"features":{"c":1,"d":[]}}
         {"features":{"d":2}}"#;
-    let (found, error) = rows(&[text], declared.clone());
+    let (found, error) = rows_of(&[text], &declared, &labels(Labels::Optional).skip_bad(9));
     assert_eq!(error, None);
     let names: Vec<_> = found.iter().flat_map(|row| row.2.keys().cloned()).collect();
     assert_eq!(names, ["c", "d"]);
-    let (_, error) = rows(&[text], ReaderOptions { skip_bad: 0, ..declared });
+    let (_, error) = rows_of(&[text], &declared, &labels(Labels::Optional));
     assert_eq!(
         error.unwrap(),
         "in:1:26: feature \"c\" is new; 2 features were declared, and as many are known"
@@ -327,14 +341,14 @@ fn declared_features_are_all_there_are_and_a_bad_line_leaves_no_name() {
 #[test]
 fn hashed_names_share_slots_only_where_that_is_asked_for() {
     let line = br#"{"features":{"a":1,"b":2,"c":4,"d":8,"e":16}}"#;
-    let one_bit = json!({ "format": "jsonl", "bits": 1 });
-    let (found, _) = rows(&[line], options(&one_bit, Labels::Optional));
+    let one_bit = json!({ "format": "jsonl", "naming": { "hashed": { "bits": 1 } } });
+    let (found, _) = rows(&[line], &one_bit, &labels(Labels::Optional));
     assert!(found[0].2.len() <= 2, "five names in two slots: {found:?}");
     assert_eq!(found[0].2.values().sum::<f64>(), 31.0);
     let again = br#"{"features":{"a":1,"b":2,"c":4,"d":8,"e":16,"a":1}}"#;
-    let (_, error) = rows(&[again], options(&one_bit, Labels::Optional));
+    let (_, error) = rows(&[again], &one_bit, &labels(Labels::Optional));
     assert_eq!(error.unwrap(), "in:1:45: found \"a\" a second time; a line holds it once");
-    let (found, _) = rows(&[line], options(&json!({ "format": "jsonl" }), Labels::Optional));
+    let (found, _) = rows(&[line], &json!({ "format": "jsonl" }), &labels(Labels::Optional));
     assert_eq!(found[0].2.len(), 5);
 }
 
@@ -364,7 +378,7 @@ fn one_task_a_class() {
     ];
     for (format, text) in texts {
         let stream = json!({ "format": format, "one-vs-all": true });
-        let (found, error) = rows(&[text.as_bytes()], options(&stream, Labels::Optional));
+        let (found, error) = rows(&[text.as_bytes()], &stream, &labels(Labels::Optional));
         assert_eq!(error, None);
         let labels: Vec<String> = found
             .iter()
@@ -385,11 +399,10 @@ fn one_task_a_class() {
         ("svm", "3 2:1 1:1", "in:1:7: feature index 1 after 2; indices must increase"),
     ] {
         let stream = json!({ "format": format, "one-vs-all": true });
-        let (_, error) = rows(&[text.as_bytes()], options(&stream, Labels::Optional));
+        let (_, error) = rows(&[text.as_bytes()], &stream, &labels(Labels::Optional));
         assert!(error.as_ref().unwrap().starts_with(message), "{error:?}");
     }
-    let unlabelled = options(&json!({ "one-vs-all": true }), Labels::Required);
-    let (_, error) = rows(&[b"1:1 2:1"], unlabelled);
+    let (_, error) = rows(&[b"1:1 2:1"], &json!({ "one-vs-all": true }), &labels(Labels::Required));
     assert_eq!(error.unwrap(), "in:1:1: found \"1:1\"; expected a label, -1 or +1, or 0 or 1");
 }
 
@@ -414,7 +427,7 @@ proptest! {
                 format!("{}\n", json!({ "task": task, "label": label, "features": features }))
             })
             .collect();
-        let (found, error) = rows(&[text.as_bytes()], options(&json!({ "format": "jsonl" }), Labels::Required));
+        let (found, error) = rows(&[text.as_bytes()], &json!({ "format": "jsonl" }), &labels(Labels::Required));
         prop_assert_eq!(error, None);
         let expected: Vec<Row> =
             rows_written.into_iter().map(|(task, label, x)| (task, f64::from(label), x)).collect();
@@ -439,8 +452,8 @@ proptest! {
             expected.push((task.clone(), f64::from(*label), kept.map(|(name, x)| (name.clone(), *x)).collect()));
         }
         let text = writer.into_inner().unwrap();
-        let stream = json!({ "format": "csv", "task-column": "the task", "label-column": "the label" });
-        let (found, error) = rows(&[&text], options(&stream, Labels::Required));
+        let stream = json!({ "format": { "csv": { "task-column": "the task", "label-column": "the label" } } });
+        let (found, error) = rows(&[&text], &stream, &labels(Labels::Required));
         prop_assert_eq!(error, None);
         prop_assert_eq!(found, expected);
     }
@@ -463,7 +476,7 @@ proptest! {
             let named = features.iter().map(|(name, x)| (format!("n^{name}"), f64::from(*x)));
             expected.push((task, f64::from(label), named.collect()));
         }
-        let (found, error) = rows(&[text.as_bytes()], options(&json!({ "format": "vw" }), Labels::Required));
+        let (found, error) = rows(&[text.as_bytes()], &json!({ "format": "vw" }), &labels(Labels::Required));
         prop_assert_eq!(error, None);
         prop_assert_eq!(found, expected);
     }
@@ -482,11 +495,11 @@ proptest! {
         let text = pieces.concat();
         let mut stream = json!({ "format": format, "one-vs-all": one_vs_all });
         if let Some(bits) = bits {
-            stream["bits"] = json!(bits);
+            stream["naming"] = json!({ "hashed": { "bits": bits } });
         }
-        let skipping = ReaderOptions { skip_bad: u64::MAX, ..options(&stream, Labels::Optional) };
-        for options in [options(&stream, Labels::Required), skipping] {
-            let mut reader = Reader::new(vec![input(&text)], Tasks::open(), options);
+        let skipping = labels(Labels::Optional).skip_bad(u64::MAX);
+        for options in [labels(Labels::Required), skipping] {
+            let mut reader = config(&stream).reader(vec![input(&text)], options).unwrap();
             let mut batch = Batch::default();
             while reader.fill(&mut batch).is_ok() && !batch.is_empty() {
                 for example in batch.examples() {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::support::readers::{input, options};
-use cognate::run::{self, RunOptions};
-use cognate::stream::{Batch, Labels, Memory, Order, Reader, ReaderOptions};
-use cognate::{Model, RunConfig, Stream, Tasks};
+use crate::support::readers::{self, input, reader_for};
+use cognate::run::RunOptions;
+use cognate::stream::{Batch, Order, ReadOptions};
+use cognate::{Model, RunConfig, Stream};
 use serde_json::{Value, json};
 
 /// A stream of named features in one of the formats: lines, a header first where there is one.
@@ -28,10 +28,8 @@ fn named_stream(format: &str, lines: usize) -> (String, Vec<String>) {
 }
 
 fn config(format: &str, extra: &Value) -> Value {
-    let mut stream = json!({ "format": format });
-    if format == "csv" {
-        stream["task-column"] = json!("who");
-    }
+    let told = if format == "csv" { json!({ "csv": { "task-column": "who" } }) } else { json!(format) };
+    let mut stream = json!({ "format": told });
     stream.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     json!({ "stream": stream, "learner": { "perceptron": {} } })
 }
@@ -40,25 +38,17 @@ fn model(config: &Value) -> Model {
     Model::new(&serde_json::from_value::<RunConfig>(config.clone()).unwrap()).unwrap()
 }
 
-fn reader_of(model: &Model, text: &str) -> Reader {
-    let options = ReaderOptions {
-        reading: model.config().reading.clone(),
-        names: model.names().clone(),
-        features: model.config().features,
-        ..ReaderOptions::default()
-    };
-    Reader::new(vec![input(text)], model.tasks().clone(), options)
-}
-
 fn learn(model: &mut Model, text: &str) {
-    let mut reader = reader_of(model, text);
-    run::learn(model, &mut reader, &RunOptions::default(), &mut ()).unwrap();
+    let mut reader = reader_for(model, vec![input(text)]);
+    model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap();
 }
 
 #[test]
 fn a_resumed_run_with_names_equals_the_unbroken_one_byte_for_byte() {
     for format in ["vw", "csv", "jsonl"] {
-        for extra in [json!({}), json!({ "bits": 5 }), json!({ "bits": 5, "names": false })] {
+        for hashed in [json!(null), json!({ "bits": 5 }), json!({ "bits": 5, "names": false })] {
+            let extra =
+                if hashed.is_null() { json!({}) } else { json!({ "naming": { "hashed": hashed } }) };
             let (header, lines) = named_stream(format, 200);
             let mut whole = model(&config(format, &extra));
             learn(&mut whole, &format!("{header}{}", lines.concat()));
@@ -71,7 +61,7 @@ fn a_resumed_run_with_names_equals_the_unbroken_one_byte_for_byte() {
             }
             let loaded = Model::from_bytes(&whole.to_bytes()).unwrap();
             assert!(loaded.to_bytes() == whole.to_bytes());
-            assert_eq!(whole.names().is_empty(), extra["names"] == json!(false), "{format} {extra}");
+            assert_eq!(whole.names().is_empty(), hashed["names"] == json!(false), "{format} {extra}");
         }
     }
 }
@@ -83,10 +73,10 @@ fn an_order_in_memory_learns_the_same_names() {
     let mut straight = model(&config("jsonl", &json!({})));
     learn(&mut straight, &text);
     let mut held = model(&config("jsonl", &json!({})));
-    let memory = Memory::load(&mut reader_of(&held, &text), held.tasks()).unwrap();
+    let memory = reader_for(&held, vec![input(&text)]).into_memory().unwrap();
     let mut shuffled = memory.clone().ordered(Order::File, 1, false);
     let twice = RunOptions { passes: 2, ..RunOptions::default() };
-    run::learn(&mut held, &mut shuffled, &twice, &mut ()).unwrap();
+    held.learn(&mut shuffled, &twice, &mut ()).unwrap();
     assert_eq!(held.names().iter().collect::<Vec<_>>(), straight.names().iter().collect::<Vec<_>>());
 }
 
@@ -115,11 +105,8 @@ fn one_task_a_class_is_the_stream_written_out() {
         let weights = |model: &Model| model.learner().as_inspect().weights(task);
         assert_eq!(weights(&found), weights(&expected));
     }
-    let mut reader = Reader::new(
-        vec![input(&classes)],
-        Tasks::open(),
-        options(&json!({ "one-vs-all": true }), Labels::Required),
-    );
+    let classes_are_tasks = readers::config(&json!({ "one-vs-all": true }));
+    let mut reader = classes_are_tasks.reader(vec![input(&classes)], ReadOptions::default()).unwrap();
     let (mut batch, mut examples, mut largest) = (Batch::default(), 0, 0);
     loop {
         reader.fill(&mut batch).unwrap();
@@ -143,18 +130,13 @@ fn names_take_memory_of_what_was_met() {
     assert_eq!(found.names().len(), 20_000);
     assert!(found.names().heap_bytes() < 80 * 20_000, "{}", found.names().heap_bytes());
     // Whoever only predicts keeps nothing.
-    let options = ReaderOptions {
-        reading: found.config().reading.clone(),
-        names: found.names().clone().frozen(),
-        ..ReaderOptions::default()
-    };
     let other = text.replace("name", "other");
-    let mut reader = Reader::new(vec![input(&other)], found.tasks().clone(), options);
+    let mut reader = found.prediction_reader(vec![input(&other)], ReadOptions::default()).unwrap();
     let mut batch = Batch::default();
     reader.fill(&mut batch).unwrap();
     while !batch.is_empty() {
         assert!(batch.examples().all(|example| example.features.indices() == [20_000]));
         reader.fill(&mut batch).unwrap();
     }
-    assert_eq!(reader.names().len(), 20_000);
+    assert_eq!(found.names().len(), 20_000);
 }

@@ -3,7 +3,7 @@
 use cognate::example::{BIAS_FEATURE, LARGEST_VALUE};
 use cognate::linalg::Symmetric;
 use cognate::stream::{
-    Batch, Input, Labels, Normalize, Preprocess, Reader, ReaderOptions, Stream, StreamError, write_example,
+    Batch, Input, Labels, Normalize, ReadOptions, Stream, StreamConfig, StreamError, write_example,
 };
 use cognate::{Example, LearnerConfig, Model, RunConfig, SparseView, TaskId, Tasks};
 use proptest::collection::{btree_map, vec};
@@ -35,9 +35,9 @@ impl Owned {
 }
 
 /// Reads text to its end or to its first error, checking all that a learner trusts.
-fn read(text: &[u8], options: &ReaderOptions) -> (Vec<Owned>, Option<StreamError>) {
+fn read(text: &[u8], config: &RunConfig, options: &ReadOptions) -> (Vec<Owned>, Option<StreamError>) {
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.into() };
-    let mut reader = Reader::new(vec![input], Tasks::open(), options.clone());
+    let mut reader = config.reader(vec![input], options.clone()).unwrap();
     let (mut tasks, mut batch, mut found) = (Tasks::open(), Batch::default(), Vec::new());
     loop {
         if let Err(error) = reader.fill(&mut batch) {
@@ -62,7 +62,7 @@ fn read(text: &[u8], options: &ReaderOptions) -> (Vec<Owned>, Option<StreamError
 
 /// The features of a text of one line, or the message.
 fn read_line(line: &str) -> Result<Vec<(u32, f64)>, String> {
-    match read(line.as_bytes(), &ReaderOptions::default()) {
+    match read(line.as_bytes(), &RunConfig::default(), &ReadOptions::default()) {
         (mut found, None) => Ok(found.remove(0).features),
         (_, Some(error)) => Err(error.to_string()),
     }
@@ -105,7 +105,8 @@ fn owned() -> impl Strategy<Value = Owned> {
     (task_name(), features(), label).prop_map(|(task, features, label)| Owned { task, features, label })
 }
 
-fn reader_options() -> impl Strategy<Value = ReaderOptions> {
+/// A config, and how its streams are read.
+fn reading() -> impl Strategy<Value = (RunConfig, ReadOptions)> {
     let normalize = prop::sample::select(vec![Normalize::None, Normalize::L2]);
     let clip = prop::option::of(prop::sample::select(vec![1e-300, 0.5, 1.0, 1e300]));
     let bias = prop::option::of(finite());
@@ -113,12 +114,10 @@ fn reader_options() -> impl Strategy<Value = ReaderOptions> {
     let features = prop::option::of(prop_oneof![1..10_u32, Just(u32::MAX)]);
     let skip_bad = prop::sample::select(vec![0_u64, 1, u64::MAX]);
     (normalize, clip, bias, labels, features, skip_bad).prop_map(
-        |(normalize, clip, bias, labels, features, skip_bad)| ReaderOptions {
-            preprocess: Preprocess { normalize, clip, bias },
-            labels,
-            features,
-            skip_bad,
-            ..ReaderOptions::default()
+        |(normalize, clip, bias, labels, features, skip_bad)| {
+            let stream = StreamConfig { normalize, clip, bias, ..StreamConfig::default() };
+            let config = RunConfig { features, stream, ..RunConfig::default() };
+            (config, ReadOptions::default().labels(labels).skip_bad(skip_bad))
         },
     )
 }
@@ -166,8 +165,8 @@ proptest! {
         for example in &examples {
             example.write(&mut text);
         }
-        let options = ReaderOptions { labels: Labels::Optional, ..ReaderOptions::default() };
-        let (found, error) = read(&text, &options);
+        let options = ReadOptions::default().labels(Labels::Optional);
+        let (found, error) = read(&text, &RunConfig::default(), &options);
         prop_assert!(error.is_none(), "{}", error.unwrap());
         let bits = |examples: &[Owned]| examples.iter().map(Owned::bits).collect::<Vec<_>>();
         prop_assert_eq!(bits(&found), bits(&examples));
@@ -181,7 +180,7 @@ proptest! {
         more: bool,
     ) {
         let text = format!("+1 {index}:{value}{}\n", if more { " 4294967290:1" } else { "" });
-        let (found, error) = read(text.as_bytes(), &ReaderOptions::default());
+        let (found, error) = read(text.as_bytes(), &RunConfig::default(), &ReadOptions::default());
         prop_assert!(error.is_none() || (more && index >= 4_294_967_290), "{text}: {error:?}");
         if error.is_none() {
             let bits = value.parse::<f64>().unwrap().to_bits();
@@ -191,8 +190,8 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_reader_panic(text in scrambled(), options in reader_options()) {
-        let (examples, error) = read(&text, &options);
+    fn no_bytes_make_the_reader_panic(text in scrambled(), (config, options) in reading()) {
+        let (examples, error) = read(&text, &config, &options);
         let lines = text.split(|byte| *byte == b'\n').count();
         prop_assert!(examples.len() <= lines);
         if let Some(StreamError::Bad { place, .. }) = error {
@@ -202,13 +201,13 @@ proptest! {
 
     #[test]
     fn what_was_read_can_be_written_and_read_again(text in scrambled()) {
-        let options = ReaderOptions { labels: Labels::Optional, skip_bad: u64::MAX, ..ReaderOptions::default() };
-        let (examples, _) = read(&text, &options);
+        let options = ReadOptions::default().labels(Labels::Optional).skip_bad(u64::MAX);
+        let (examples, _) = read(&text, &RunConfig::default(), &options);
         let mut written = Vec::new();
         for example in &examples {
             example.write(&mut written);
         }
-        let (again, error) = read(&written, &options);
+        let (again, error) = read(&written, &RunConfig::default(), &options);
         prop_assert!(error.is_none());
         let bits = |examples: &[Owned]| examples.iter().map(Owned::bits).collect::<Vec<_>>();
         prop_assert_eq!(bits(&again), bits(&examples));
@@ -253,9 +252,9 @@ proptest! {
         Owned { task: "a".to_owned(), features: features.clone(), label: 1.0 }.write(&mut text);
         let (largest, relative) = norm(&features);
         for normalize in [Normalize::None, Normalize::L2] {
-            let preprocess = Preprocess { normalize, clip, bias: None };
-            let options = ReaderOptions { preprocess, ..ReaderOptions::default() };
-            let (found, error) = read(&text, &options);
+            let stream = StreamConfig { normalize, clip, ..StreamConfig::default() };
+            let config = RunConfig { stream, ..RunConfig::default() };
+            let (found, error) = read(&text, &config, &ReadOptions::default());
             prop_assert!(error.is_none());
             let found = &found[0].features;
             let length = if normalize == Normalize::L2 && largest > 0.0 { 1.0 } else { largest * relative };

@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use crate::support::samples::samples;
 use cognate::algorithms::Protocol;
 use cognate::query::Draws;
-use cognate::run::{self, Observer, Progress, RoundReport, RunOptions, Serve, UnlabelledReport};
-use cognate::stream::{Input, Labels, Memory, Order, Reader, ReaderOptions};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve, UnlabelledReport};
+use cognate::stream::{Input, Labels, Memory, Order, ReadOptions, Reader};
 use cognate::{
     Example, LearnerConfig, Metrics, Model, REGISTRY, RunConfig, SparseView, Stream, TaskId, Tasks,
 };
@@ -83,9 +83,7 @@ impl Observer for Watch {
 
 fn reader(model: &Model, text: &str, labels: Labels) -> Reader {
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
-    let preprocess = model.config().preprocess;
-    let options = ReaderOptions { preprocess, labels, ..ReaderOptions::default() };
-    Reader::new(vec![input], model.tasks().clone(), options)
+    model.reader(vec![input], ReadOptions::default().labels(labels)).unwrap()
 }
 
 /// A model learns text whose lines need no label.
@@ -93,7 +91,7 @@ fn learn(model: &mut Model, text: &str, threads: usize) -> Watch {
     let mut watch = Watch::default();
     let mut reader = reader(model, text, Labels::Kept);
     let options = RunOptions { threads: NonZeroUsize::new(threads).unwrap(), ..RunOptions::default() };
-    run::learn(model, &mut reader, &options, &mut watch).unwrap_or_else(|error| panic!("{error}"));
+    model.learn(&mut reader, &options, &mut watch).unwrap_or_else(|error| panic!("{error}"));
     watch
 }
 
@@ -273,7 +271,7 @@ fn the_hardest_of_a_round_may_go_unasked() {
     let mut watch = Watch::default();
     let mut reader = reader(&model, &stream(8, 400), Labels::Required);
     let options = RunOptions { serve: Serve::from(Order::Adversarial), ..RunOptions::default() };
-    run::learn(&mut model, &mut reader, &options, &mut watch).unwrap();
+    model.learn(&mut reader, &options, &mut watch).unwrap();
     let total = model.metrics().total();
     assert_eq!((total.examples, model.rounds()), (100, 100));
     assert!((1..100).contains(&total.queries), "{}", total.queries);
@@ -348,14 +346,13 @@ fn a_task_of_which_only_unlabelled_lines_are_known_is_met() {
 fn kept_lines_survive_another_order() {
     let text = "? task:a 1:1 # one\ntask:b 2:1\n+1 task:a 3:1\n  ? 4:1\r\n";
     let model = harness::model(&json!({}));
-    let mut reader = reader(&model, text, Labels::Kept);
-    let memory = Memory::load(&mut reader, model.tasks()).unwrap();
+    let memory = reader(&model, text, Labels::Kept).into_memory().unwrap();
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..20 {
         let mut model = model.clone();
         let mut watch = Watch::default();
         let mut stream = memory.clone().ordered(Order::Shuffle, seed, false);
-        run::learn(&mut model, &mut stream, &RunOptions::default(), &mut watch).unwrap();
+        model.learn(&mut stream, &RunOptions::default(), &mut watch).unwrap();
         let lines: Vec<String> = watch.unlabelled.into_iter().map(|(.., line)| line.unwrap()).collect();
         let mut sorted = lines.clone();
         sorted.sort();
@@ -373,7 +370,7 @@ fn a_stream_from_memory_may_lack_labels_and_has_no_lines() {
         memory.push("a", Example { task: TaskId(0), features, label });
     }
     let (mut model, mut watch) = (harness::model(&json!({"learner": "perceptron"})), Watch::default());
-    run::learn(&mut model, &mut memory, &RunOptions::default(), &mut watch).unwrap();
+    model.learn(&mut memory, &RunOptions::default(), &mut watch).unwrap();
     assert_eq!(watch.unlabelled, [(2, 1.0, true, None)]);
 }
 
@@ -382,8 +379,8 @@ fn a_round_needs_all_its_labels() {
     let text = "+1 task:a 1:1\n-1 task:b 1:1\n+1 task:a 1:1\n? task:b 1:1\n";
     let message = |stream: &mut dyn Stream, serve: Serve, simultaneous: bool| {
         let mut model = harness::model(&json!({"stream": {"simultaneous": simultaneous}}));
-        let options = RunOptions { serve, inputs: vec!["text".to_owned()], ..RunOptions::default() };
-        let error = run::learn(&mut model, stream, &options, &mut ()).unwrap_err();
+        let options = RunOptions { serve, ..RunOptions::default() };
+        let error = model.learn(stream, &options, &mut ()).unwrap_err();
         assert_eq!(model.metrics().unlabelled(), 0);
         error.to_string()
     };
@@ -422,7 +419,7 @@ fn a_hundred_thousand_tasks_are_asked_as_fast_as_ten() {
             let label = if at % 7 == 0 { -1.0 } else { 1.0 };
             memory.push(&(at % 100_000).to_string(), Example { task: TaskId(0), features, label });
         }
-        run::learn(&mut model, &mut memory, &RunOptions::default(), &mut ()).unwrap();
+        model.learn(&mut memory, &RunOptions::default(), &mut ()).unwrap();
         assert_eq!(model.learner().as_inspect().tasks(), 100_000);
         // Rows of R add up to 1 where A is I and a Laplacian.
         let expected = if interaction == "pooled" { 100_000.0 } else { 1.0 };

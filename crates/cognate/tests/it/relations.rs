@@ -4,7 +4,7 @@ use crate::support::harness;
 use crate::support::samples;
 use crate::support::samples::{samples, text};
 use cognate::linalg::Symmetric;
-use cognate::run::{self, RunOptions};
+use cognate::run::RunOptions;
 use cognate::stream::Memory;
 use cognate::stream::synthetic::opposed_triple;
 use cognate::{Model, RunConfig, SparseView, TaskId};
@@ -21,7 +21,7 @@ fn learnt(config: &Value, stream: &Memory) -> Model {
     let config: RunConfig = serde_json::from_value(config.clone()).unwrap();
     let mut model = Model::new(&config).unwrap();
     let mut stream = stream.clone().numbered_as(model.tasks());
-    run::learn(&mut model, &mut stream, &RunOptions::default(), &mut ()).unwrap();
+    model.learn(&mut stream, &RunOptions::default(), &mut ()).unwrap();
     model
 }
 

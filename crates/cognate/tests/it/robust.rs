@@ -7,9 +7,9 @@ use std::path::Path;
 use crate::support::harness::Collect;
 use crate::support::plain::{Collaborative, Pgd, Plain, Rda};
 use crate::support::samples::{Sample, samples, text};
-use cognate::run::{self, RunOptions};
+use cognate::run::RunOptions;
 use cognate::stream::synthetic::{Related, random_walk};
-use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions, write_example};
+use cognate::stream::{Input, Memory, Order, ReadOptions, write_example};
 use cognate::{Example, LearnerConfig, Model, Part, RunConfig, SparseView, TaskId, Tasks};
 use serde_json::{Value, json};
 
@@ -311,7 +311,7 @@ fn marked(learner: &Value, variance: f64, seed: u64) -> Vec<bool> {
     let walk = random_walk(variance, 4500, seed);
     let mut model = model(learner, 5, true);
     let mut stream = walk.stream.numbered_as(model.tasks());
-    run::learn(&mut model, &mut stream, &RunOptions::default(), &mut ()).unwrap();
+    model.learn(&mut stream, &RunOptions::default(), &mut ()).unwrap();
     let parts = model.learner().as_inspect().parts().unwrap();
     parts.iter().map(|parts| parts.outlier_active).collect()
 }
@@ -531,15 +531,13 @@ fn defaults_are_within_two_percent_of_the_better_passive_aggressive_learner_on_r
     }
     let scaled: RunConfig = serde_json::from_value(json!({"stream": {"normalize": "l2"}})).unwrap();
     for set in ["school/school", "spam_a/spam_a", "spam_b/spam_b", "movielens/movielens"] {
-        let options = ReaderOptions { preprocess: scaled.stream.preprocess(), ..ReaderOptions::default() };
         let input = Input::File(data.join(format!("{set}.svm.gz")));
-        let mut reader = Reader::new(vec![input], Tasks::open(), options);
-        let stream = Memory::load(&mut reader, &Tasks::open()).unwrap();
+        let stream = scaled.reader(vec![input], ReadOptions::default()).unwrap().into_memory().unwrap();
         let error = |learner: &Value| {
             let errors = (1..=5).map(|seed| {
                 let mut model = harness::model(&json!({"learner": learner}));
                 let mut shuffled = stream.clone().ordered(Order::Shuffle, seed, false);
-                run::learn(&mut model, &mut shuffled, &RunOptions::default(), &mut ()).unwrap();
+                model.learn(&mut shuffled, &RunOptions::default(), &mut ()).unwrap();
                 model.metrics().total().error()
             });
             errors.sum::<f64>() / 5.0

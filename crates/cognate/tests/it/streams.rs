@@ -6,9 +6,10 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
+use crate::support::readers::{plain_reader, reader_for};
 use crate::support::samples::{samples, text};
-use cognate::run::{self, Observer, Progress, RoundReport, RunOptions, Serve};
-use cognate::stream::{Batch, Input, Memory, Order, Reader, ReaderOptions};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve};
+use cognate::stream::{Batch, Input, Memory, Order, ReadOptions, Reader};
 use cognate::{Example, LearnerConfig, Metrics, Model, RunConfig, Stream, TaskId, Tasks};
 use serde_json::{Value, json};
 
@@ -17,12 +18,12 @@ fn bytes(text: &str) -> Input {
 }
 
 fn reader(text: &str, skip_bad: u64) -> Reader {
-    let options = ReaderOptions { skip_bad, ..ReaderOptions::default() };
-    Reader::new(vec![bytes(text)], Tasks::open(), options)
+    let options = ReadOptions::default().skip_bad(skip_bad);
+    RunConfig::default().reader(vec![bytes(text)], options).unwrap()
 }
 
 fn memory(text: &str) -> Memory {
-    Memory::load(&mut reader(text, 0), &Tasks::open()).unwrap()
+    reader(text, 0).into_memory().unwrap()
 }
 
 /// Everything that one pass gives: task, label, features.
@@ -68,11 +69,11 @@ fn model(config: &Value) -> Model {
 
 fn options(passes: u32, threads: usize) -> RunOptions {
     let threads = NonZeroUsize::new(threads).unwrap();
-    RunOptions { passes, threads, inputs: vec!["text".to_owned()], ..RunOptions::default() }
+    RunOptions { passes, threads, ..RunOptions::default() }
 }
 
 fn learn(model: &mut Model, stream: &mut dyn Stream) -> Result<Progress, String> {
-    run::learn(model, stream, &options(1, 1), &mut ()).map_err(|error| error.to_string())
+    model.learn(stream, &options(1, 1), &mut ()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -152,8 +153,8 @@ fn an_adversary_serves_the_hardest_example_of_every_round() {
             json!({"tasks": ["a", "b", "c"], "stream": {"order": "adversarial"}, "learner": learner});
         let mut found = model(&config);
         let mut seen = Served::default();
-        let mut reader = Reader::new(vec![bytes(&stream)], found.tasks().clone(), ReaderOptions::default());
-        run::learn(&mut found, &mut reader, &adversarial, &mut seen).unwrap();
+        let mut reader = reader_for(&found, vec![bytes(&stream)]);
+        found.learn(&mut reader, &adversarial, &mut seen).unwrap();
 
         let config: LearnerConfig = serde_json::from_value(learner).unwrap();
         let mut learner = config.build(found.tasks()).unwrap();
@@ -186,7 +187,7 @@ fn an_adversary_needs_rounds_and_goes_on_where_it_stopped() {
     let adversarial = |threads| RunOptions { serve: Serve::Hardest, ..options(1, threads) };
     let mut ungrouped = model(&json!({}));
     let tasks = numbered(&["a", "b", "c", "b", "b", "a"]);
-    let error = run::learn(&mut ungrouped, &mut reader(&tasks, 0), &adversarial(1), &mut ()).unwrap_err();
+    let error = ungrouped.learn(&mut reader(&tasks, 0), &adversarial(1), &mut ()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "text:5: round 2 has task b twice and lacks a, c; \
@@ -197,15 +198,14 @@ fn an_adversary_needs_rounds_and_goes_on_where_it_stopped() {
     let stream = rounds_of_three(200);
     let declared = json!({"tasks": ["a", "b", "c"]});
     let mut whole = model(&declared);
-    let mut all = Reader::new(vec![bytes(&stream)], whole.tasks().clone(), ReaderOptions::default());
-    run::learn(&mut whole, &mut all, &adversarial(2), &mut ()).unwrap();
+    let mut all = reader_for(&whole, vec![bytes(&stream)]);
+    whole.learn(&mut all, &adversarial(2), &mut ()).unwrap();
     let lines: Vec<&str> = stream.split_inclusive('\n').collect();
     for cut in [3, 30, 300] {
         let mut halves = model(&declared);
         for part in [lines[..cut].concat(), lines[cut..].concat()] {
-            let tasks = halves.tasks().clone();
-            let mut reader = Reader::new(vec![bytes(&part)], tasks, ReaderOptions::default());
-            run::learn(&mut halves, &mut reader, &adversarial(1), &mut ()).unwrap();
+            let mut reader = reader_for(&halves, vec![bytes(&part)]);
+            halves.learn(&mut reader, &adversarial(1), &mut ()).unwrap();
             halves = Model::from_bytes(&halves.to_bytes()).unwrap();
         }
         assert!(halves.to_bytes() == whole.to_bytes(), "cut after {cut} lines");
@@ -213,8 +213,8 @@ fn an_adversary_needs_rounds_and_goes_on_where_it_stopped() {
     // Tasks met on the way: those that were never served are met again.
     let mut met = model(&json!({}));
     for (part, rounds) in [(lines[..3].concat(), 1), (lines[3..].concat(), 200)] {
-        let mut reader = Reader::new(vec![bytes(&part)], met.tasks().clone(), ReaderOptions::default());
-        run::learn(&mut met, &mut reader, &adversarial(1), &mut ()).unwrap();
+        let mut reader = reader_for(&met, vec![bytes(&part)]);
+        met.learn(&mut reader, &adversarial(1), &mut ()).unwrap();
         assert_eq!(met.rounds(), rounds);
         met = Model::from_bytes(&met.to_bytes()).unwrap();
     }
@@ -234,8 +234,8 @@ fn two_passes_are_the_file_twice() {
     let config = json!({});
     let (mut twice, mut passes, mut held) = (model(&config), model(&config), model(&config));
     learn(&mut twice, &mut reader(&text.repeat(2), 0)).unwrap();
-    run::learn(&mut passes, &mut reader(&text, 0), &options(2, 1), &mut ()).unwrap();
-    run::learn(&mut held, &mut memory(&text), &options(2, 1), &mut ()).unwrap();
+    passes.learn(&mut reader(&text, 0), &options(2, 1), &mut ()).unwrap();
+    held.learn(&mut memory(&text), &options(2, 1), &mut ()).unwrap();
     assert!(twice.to_bytes() == passes.to_bytes());
     assert!(twice.to_bytes() == held.to_bytes());
     assert_eq!(twice.rounds(), 1200);
@@ -252,7 +252,7 @@ fn two_threads_are_one_thread_to_the_byte() {
         (json!({}), 1, &|_| Box::new(reader(&text, 0))),
         (json!({}), 3, &|_| Box::new(memory(&text).ordered(Order::Shuffle, 9, false))),
         (json!({"learner": graph}), 2, &|model| {
-            Box::new(Reader::new(vec![bytes(&text)], model.tasks().clone(), ReaderOptions::default()))
+            Box::new(reader_for(&model, vec![bytes(&text)]))
         }),
         (json!({"stream": {"simultaneous": true}}), 2, &|_| Box::new(reader(&numbered(&in_turn), 0))),
     ];
@@ -260,7 +260,7 @@ fn two_threads_are_one_thread_to_the_byte() {
         let run = |threads: usize| {
             let mut model = model(&config);
             let mut stream = make(&model);
-            let progress = run::learn(&mut model, &mut *stream, &options(passes, threads), &mut ()).unwrap();
+            let progress = model.learn(&mut *stream, &options(passes, threads), &mut ()).unwrap();
             assert_eq!(model.metrics().total().examples % 1500, 0);
             (model.to_bytes(), progress)
         };
@@ -280,7 +280,7 @@ fn a_bad_line_comes_after_the_good_ones_before_it() {
     learn(&mut expected, &mut reader(&good, 0)).unwrap();
     for threads in [1, 2] {
         let mut model = model(&json!({}));
-        let failed = run::learn(&mut model, &mut reader(&bad, 0), &options(1, threads), &mut ());
+        let failed = model.learn(&mut reader(&bad, 0), &options(1, threads), &mut ());
         assert_eq!(
             failed.unwrap_err().to_string(),
             "text:1001:14: feature index 2 after 2; indices must increase"
@@ -294,15 +294,15 @@ fn bad_lines_are_skipped_up_to_the_limit_in_every_pass() {
     let good = text(&samples(4, 3, 10, 500), |task| format!("t{task}"));
     let bad = format!("{good}+7 1:1\n+1 1:1 2:1 2:1\n{good}+1 task:new 1:1 2:nan\n");
     let mut expected = model(&json!({}));
-    run::learn(&mut expected, &mut reader(&good.repeat(2), 0), &options(2, 1), &mut ()).unwrap();
+    expected.learn(&mut reader(&good.repeat(2), 0), &options(2, 1), &mut ()).unwrap();
     let mut skipping = model(&json!({}));
-    let progress = run::learn(&mut skipping, &mut reader(&bad, 3), &options(2, 1), &mut ()).unwrap();
+    let progress = skipping.learn(&mut reader(&bad, 3), &options(2, 1), &mut ()).unwrap();
     // Nothing of a bad line is left behind, neither features nor a task.
     assert!(skipping.to_bytes() == expected.to_bytes());
     // The same lines are bad in both passes; they are three.
     assert_eq!(progress.skipped, 3);
-    let mut held = Memory::load(&mut reader(&bad, 3), &Tasks::open()).unwrap();
-    let progress = run::learn(&mut model(&json!({})), &mut held, &options(2, 1), &mut ()).unwrap();
+    let mut held = reader(&bad, 3).into_memory().unwrap();
+    let progress = model(&json!({})).learn(&mut held, &options(2, 1), &mut ()).unwrap();
     assert_eq!(progress.skipped, 3);
     let failed = learn(&mut model(&json!({})), &mut reader(&bad, 2)).unwrap_err();
     assert_eq!(failed, "text:1003:19: found value \"nan\"; expected a finite number of at most 1e150");
@@ -321,7 +321,7 @@ fn compression_is_seen_through() {
     for (name, packed) in packed {
         let read = |packed: &[u8]| {
             let input = Input::Bytes { name: name.to_owned(), bytes: packed.into() };
-            drain(&mut Reader::new(vec![input], Tasks::open(), ReaderOptions::default()))
+            drain(&mut plain_reader(vec![input]))
         };
         assert!(packed.len() < text.len());
         assert!(read(&packed).unwrap() == plain, "{name}");
@@ -337,7 +337,7 @@ fn compression_is_seen_through() {
 #[test]
 fn several_inputs_are_one_stream() {
     let (one, two) = ("+1 task:a 1:1", "-1 task:b 2:1\r\n\n# nothing\n  \t\n+1 task:a 3:1 # end");
-    let read = |inputs: Vec<Input>| drain(&mut Reader::new(inputs, Tasks::open(), ReaderOptions::default()));
+    let read = |inputs: Vec<Input>| drain(&mut plain_reader(inputs));
     let joined = format!("{one}\n{two}");
     let expected = ["a 1 [(0, 1.0)]", "b -1 [(1, 1.0)]", "a 1 [(2, 1.0)]"];
     assert_eq!(read(vec![bytes(&joined)]).unwrap(), expected);
@@ -384,7 +384,7 @@ fn the_order_of_the_lines_in_a_round_does_not_matter_to_the_byte() {
         let config = json!({"tasks": ["t0", "t1", "t2"], "stream": {"simultaneous": true}});
         let mut model = model(&config);
         let text = text(samples, |task| format!("t{task}"));
-        let mut reader = Reader::new(vec![bytes(&text)], model.tasks().clone(), ReaderOptions::default());
+        let mut reader = reader_for(&model, vec![bytes(&text)]);
         learn(&mut model, &mut reader).unwrap();
         assert_eq!(model.rounds(), 200);
         model.to_bytes()
@@ -449,7 +449,7 @@ fn a_model_is_whole_after_the_observer_stopped_the_run() {
         for (simultaneous, threads) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
             let mut model = model(&json!({"stream": {"simultaneous": simultaneous}}));
             let text = numbered(&names);
-            run::learn(&mut model, &mut reader(&text, 0), &options(1, threads), &mut Stop)
+            model.learn(&mut reader(&text, 0), &options(1, threads), &mut Stop)
                 .unwrap_or_else(|error| panic!("{tasks} tasks, {simultaneous}: {error}"));
             assert!(model.rounds() < 3500 / tasks as u64 || !simultaneous);
             let restored = Model::from_bytes(&model.to_bytes()).unwrap();

@@ -10,17 +10,13 @@
 //! it also makes no more mistakes than the best of them and the regret. `cargo xtask strengths` measures real data,
 //! the smaller sets of which are measured here too.
 
-#[path = "support/harness.rs"]
-#[expect(dead_code, reason = "these streams are not text")]
-mod harness;
-
 use std::path::Path;
 
-use crate::support::harness::Collect;
-use cognate::run::{self, RunOptions};
+use crate::support::harness::{self, Collect};
+use cognate::run::RunOptions;
 use cognate::stream::synthetic::Related;
-use cognate::stream::{Input, Memory, Order, Reader, ReaderOptions};
-use cognate::{Model, RunConfig, Tasks};
+use cognate::stream::{Input, Memory, Order, ReadOptions};
+use cognate::{Model, RunConfig};
 use serde_json::{Value, json};
 
 const TASKS: usize = 9;
@@ -38,7 +34,7 @@ fn learn(stream: &Memory, b: &Value, simultaneous: bool) -> (Model, Collect) {
     let order = if simultaneous { Order::Interleave } else { Order::File };
     let mut stream = stream.clone().numbered_as(model.tasks()).ordered(order, 1, simultaneous);
     let mut seen = Collect::default();
-    run::learn(&mut model, &mut stream, &RunOptions::default(), &mut seen).unwrap();
+    model.learn(&mut stream, &RunOptions::default(), &mut seen).unwrap();
     (model, seen)
 }
 
@@ -142,7 +138,7 @@ fn error(stream: &Memory, b: &Value) -> f64 {
     let errors = (1..=5).map(|seed| {
         let mut model = harness::model(&config);
         let mut shuffled = stream.clone().ordered(Order::Shuffle, seed, false);
-        run::learn(&mut model, &mut shuffled, &RunOptions::default(), &mut ()).unwrap();
+        model.learn(&mut shuffled, &RunOptions::default(), &mut ()).unwrap();
         model.metrics().total().error()
     });
     errors.sum::<f64>() / 5.0
@@ -160,10 +156,8 @@ fn within_three_percent_of_the_best_strength_on_real_data() {
     for (set, tasks) in
         [("school/school", 139), ("spam_a/spam_a", 3), ("spam_b/spam_b", 15), ("movielens/movielens", 30)]
     {
-        let options = ReaderOptions { preprocess: scaled.stream.preprocess(), ..ReaderOptions::default() };
         let input = Input::File(data.join(format!("{set}.svm.gz")));
-        let mut reader = Reader::new(vec![input], Tasks::open(), options);
-        let stream = Memory::load(&mut reader, &Tasks::open()).unwrap();
+        let stream = scaled.reader(vec![input], ReadOptions::default()).unwrap().into_memory().unwrap();
         let fixed: Vec<f64> = [0, 1, 4, 16, tasks].iter().map(|b| error(&stream, &json!(b))).collect();
         let (auto, best) =
             (error(&stream, &json!("auto")), fixed.iter().copied().fold(f64::INFINITY, f64::min));

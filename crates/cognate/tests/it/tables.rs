@@ -1,10 +1,10 @@
 //! Tables in someone else's memory and examples given one by one: the same rows as a stream, or refused as a whole.
 
-use cognate::run::{RunOptions, learn, margins};
+use cognate::run::RunOptions;
 use cognate::stream::{
-    Batch, Cell, Features, Indices, Labels, Memory, RowTasks, Rows, Table, TableError, TableStream, Values,
+    Batch, FeatureValue, Features, Indices, Labels, Memory, RowTasks, Table, TableError, TableStream, Values,
 };
-use cognate::{Example, Model, RunConfig, SparseView, Stream, TaskId};
+use cognate::{Example, Model, RunConfig, Stream, TaskId};
 
 /// Three rows: tasks 7, b, 7.
 const STARTS: [i32; 4] = [0, 2, 3, 5];
@@ -44,7 +44,7 @@ fn learnt(table: &Table<'_>, order: Option<&[i64]>) -> (Vec<u8>, Vec<String>) {
     if let Some(order) = order {
         stream = stream.ordered(order).unwrap();
     }
-    learn(&mut model, &mut stream, &RunOptions::default(), &mut ()).unwrap();
+    model.learn(&mut stream, &RunOptions::default(), &mut ()).unwrap();
     (model.to_bytes(), model.tasks().names().map(str::to_owned).collect())
 }
 
@@ -59,7 +59,7 @@ fn every_layout_is_the_same_rows_as_a_stream() {
         let Example { features, .. } = scaled.example(at);
         memory.push(name, Example { task: TaskId(0), features, label: LABELS[at] });
     }
-    learn(&mut fresh, &mut memory, &RunOptions::default(), &mut ()).unwrap();
+    fresh.learn(&mut memory, &RunOptions::default(), &mut ()).unwrap();
     let (starts, indices) = (STARTS.map(i64::from), INDICES.map(i64::from));
     let (values, dense) = (VALUES.map(|value| value as f32), DENSE.map(|value| value as f32));
     let columns: Vec<Vec<f64>> =
@@ -152,11 +152,11 @@ const NAMED: &str = r#"{"stream": {"format": "jsonl"}, "learner": "perceptron"}"
 #[test]
 fn rows_by_name_are_learnt_as_they_are_written() {
     let mut model = model(NAMED);
-    let mut rows = Rows::default();
-    let cells = [("price", Cell::Number(0.5)), ("colour", Cell::Text("red"))];
-    rows.push(&mut model, Some("a"), &mut Features::Named(&cells), Some(1.0)).unwrap();
-    rows.push(&mut model, None, &mut Features::Nothing, None).unwrap();
-    learn(&mut model, &mut rows, &RunOptions::default(), &mut ()).unwrap();
+    let mut rows = model.rows();
+    let cells = [("price", FeatureValue::Number(0.5)), ("colour", FeatureValue::Text("red"))];
+    rows.push(Some("a"), Features::Mixed(&cells), Some(1.0)).unwrap();
+    rows.push(None, Features::Nothing, None).unwrap();
+    rows.learn(&mut ()).unwrap();
     assert_eq!(model.names().iter().collect::<Vec<_>>(), [("price", 0), ("colour=red", 1)]);
     assert_eq!(model.tasks().names().collect::<Vec<_>>(), ["a", "default"]);
     let counts = (model.metrics().total().examples, model.metrics().unlabelled(), model.rounds());
@@ -166,59 +166,57 @@ fn rows_by_name_are_learnt_as_they_are_written() {
 #[test]
 fn what_is_predicted_or_refused_leaves_the_model_as_it_was() {
     let mut model = model(r#"{"tasks": 2, "stream": {"format": "jsonl"}}"#);
-    let mut rows = Rows::default();
-    rows.push(&mut model, Some("a"), &mut Features::Named(&[("x", Cell::Number(2.0))]), Some(1.0)).unwrap();
-    learn(&mut model, &mut rows, &RunOptions::default(), &mut ()).unwrap();
+    let mut rows = model.rows();
+    rows.push(Some("a"), Features::Named(&[("x", 2.0)]), Some(1.0)).unwrap();
+    rows.learn(&mut ()).unwrap();
     let before = model.to_bytes();
 
-    rows.clear();
-    let unknown = [("x", Cell::Number(1.0)), ("y", Cell::Number(1.0))];
-    rows.push_unlearnt(&mut model, Some("never seen"), &mut Features::Named(&unknown)).unwrap();
-    rows.push_unlearnt(&mut model, Some("a"), &mut Features::Named(&unknown)).unwrap();
-    assert_eq!(margins(&model, rows.batch()).len(), 2);
+    let unknown = Features::Named(&[("x", 1.0), ("y", 1.0)]);
+    model.predict_row(Some("never seen"), unknown).unwrap();
+    model.predict_row(Some("a"), unknown).unwrap();
     assert!(model.to_bytes() == before);
 
-    rows.clear();
-    let mut refused = |model: &mut Model, task: &str, features: &mut Features<'_>, label: f64| {
-        rows.push(model, Some(task), features, Some(label)).unwrap_err().to_string()
+    let mut rows = model.rows();
+    let mut refused = |task: &str, features: Features<'_>, label: f64| {
+        rows.push(Some(task), features, Some(label)).unwrap_err().to_string()
     };
-    let wild = [("z", Cell::Number(f64::INFINITY))];
-    assert!(refused(&mut model, "a", &mut Features::Named(&wild), 1.0).starts_with("row 0: "));
-    assert!(refused(&mut model, "a", &mut Features::Named(&unknown), 0.5).contains("found label 0.5"));
-    assert!(
-        refused(&mut model, "", &mut Features::Named(&unknown), 1.0).contains("expected the name of a task")
-    );
+    assert!(refused("a", Features::Named(&[("z", f64::INFINITY)]), 1.0).starts_with("row 0: "));
+    assert!(refused("a", unknown, 0.5).contains("found label 0.5"));
+    assert!(refused("", unknown, 1.0).contains("expected the name of a task"));
     assert_eq!(
-        refused(&mut model, "a", &mut Features::Numbered(&mut vec![(0, 1.0)]), 1.0),
+        refused("a", Features::Numbered(&[(0, 1.0)]), 1.0),
         "row 0: features are given by number; those of this model have names"
     );
+    drop(rows);
     assert!(model.to_bytes() == before);
 
-    rows.push(&mut model, Some("b"), &mut Features::Named(&unknown), Some(1.0)).unwrap();
-    let late = rows.push(&mut model, Some("c"), &mut Features::Named(&[("w", Cell::Number(1.0))]), Some(1.0));
+    let mut rows = model.rows();
+    rows.push(Some("b"), unknown, Some(1.0)).unwrap();
+    let late = rows.push(Some("c"), Features::Named(&[("w", 1.0)]), Some(1.0));
     assert_eq!(late.unwrap_err().to_string(), "row 1: task \"c\" is not one of the 2 declared tasks (a, b)");
-    rows.undo(&mut model);
+    drop(rows);
     assert!(model.to_bytes() == before);
 }
 
 #[test]
 fn rows_by_number_come_in_any_order() {
-    let mut model = model(r#"{"features": 5}"#);
-    let mut rows = Rows::default();
-    rows.push(&mut model, None, &mut Features::Numbered(&mut vec![(4, 1.0), (0, 2.0)]), Some(1.0)).unwrap();
-    assert_eq!(rows.batch().example(0).features, SparseView::try_new(&[0, 4], &[2.0, 1.0]).unwrap());
+    // Who learns one example on its own learns the example itself.
+    let mut model = model(r#"{"features": 5, "learner": {"perceptron": {"interaction": "independent"}}}"#);
+    let mut rows = model.rows();
+    rows.push(None, Features::Numbered(&[(4, 1.0), (0, 2.0)]), Some(1.0)).unwrap();
     for (pairs, message) in [
         (vec![(5, 1.0)], "row 1: feature index 5; expected 0 to 4"),
         (vec![(1, 1.0), (1, 1.0)], "row 1: feature index 1 after 1; indices must increase"),
         (vec![(1, f64::NAN)], "row 1: found value NaN; expected a finite number of at most 1e150"),
     ] {
-        let mut pairs = pairs;
-        let refused = rows.push(&mut model, None, &mut Features::Numbered(&mut pairs), Some(1.0));
+        let refused = rows.push(None, Features::Numbered(&pairs), Some(1.0));
         assert_eq!(refused.unwrap_err().to_string(), message);
     }
-    let named = rows.push(&mut model, None, &mut Features::Named(&[("a", Cell::Number(1.0))]), Some(1.0));
+    let named = rows.push(None, Features::Named(&[("a", 1.0)]), Some(1.0));
     assert_eq!(
         named.unwrap_err().to_string(),
         "row 1: features are given by name; those of this model have numbers"
     );
+    rows.learn(&mut ()).unwrap();
+    assert_eq!(model.learner().as_inspect().weights(TaskId(0)), [(0, 2.0), (4, 1.0)]);
 }

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use cognate::query::Draws;
-use cognate::run::{self, Observer, Progress, RoundReport, RunOptions};
-use cognate::stream::{Input, Labels, Reader, ReaderOptions};
+use cognate::run::{Observer, Progress, RoundReport, RunOptions};
+use cognate::stream::{Input, Labels, ReadOptions};
 use cognate::{Metrics, Model, RunConfig, Tasks};
 
 /// Keeps every report.
@@ -39,15 +39,9 @@ pub(crate) fn learn(model: &mut Model, text: &str) -> Vec<RoundReport> {
 /// The same by given draws of the query.
 pub(crate) fn learn_by(model: &mut Model, text: &str, draws: Draws) -> Vec<RoundReport> {
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
-    let options = ReaderOptions {
-        preprocess: model.config().preprocess,
-        features: model.config().features,
-        labels: Labels::Optional,
-        ..ReaderOptions::default()
-    };
-    let mut reader = Reader::new(vec![input], model.tasks().clone(), options);
+    let mut reader = model.reader(vec![input], ReadOptions::default().labels(Labels::Optional)).unwrap();
     let mut collect = Collect::default();
-    let options = RunOptions { inputs: vec!["text".to_owned()], draws, ..RunOptions::default() };
-    run::learn(model, &mut reader, &options, &mut collect).unwrap_or_else(|error| panic!("{error}"));
+    let options = RunOptions { draws, ..RunOptions::default() };
+    model.learn(&mut reader, &options, &mut collect).unwrap_or_else(|error| panic!("{error}"));
     collect.reports
 }

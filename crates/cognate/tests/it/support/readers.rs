@@ -1,17 +1,28 @@
-//! Texts as inputs, and how a reader is told to take them.
+//! Texts as inputs, and readers of them.
 
-use cognate::stream::{Input, Labels, ReaderOptions, Reading, StreamConfig};
-use serde_json::Value;
+use cognate::stream::{Input, Labels, ReadOptions, Reader};
+use cognate::{Model, RunConfig};
+use serde_json::{Value, json};
 
 pub(crate) fn input(text: impl AsRef<[u8]>) -> Input {
     Input::Bytes { name: "in".to_owned(), bytes: text.as_ref().into() }
 }
 
-fn reading(stream: &Value) -> Reading {
-    let config: StreamConfig = serde_json::from_value(stream.clone()).unwrap();
-    config.reading()
+/// The config of a run with this stream, the rest as it is by default.
+pub(crate) fn config(stream: &Value) -> RunConfig {
+    serde_json::from_value(json!({ "stream": stream })).unwrap()
 }
 
-pub(crate) fn options(stream: &Value, labels: Labels) -> ReaderOptions {
-    ReaderOptions { reading: reading(stream), labels, ..ReaderOptions::default() }
+pub(crate) fn labels(labels: Labels) -> ReadOptions {
+    ReadOptions::default().labels(labels)
+}
+
+/// A reader of files or texts for runs that nothing was said about.
+pub(crate) fn plain_reader(inputs: Vec<Input>) -> Reader {
+    RunConfig::default().reader(inputs, ReadOptions::default()).unwrap()
+}
+
+/// A reader of files or texts for a model.
+pub(crate) fn reader_for(model: &Model, inputs: Vec<Input>) -> Reader {
+    model.reader(inputs, ReadOptions::default()).unwrap()
 }
