@@ -4,7 +4,7 @@
 //! without gaps; and what was read must come back to the bit when it is written as JSON lines and read again.
 #![no_main]
 
-use cognate::example::SparseView;
+use cognate::SparseView;
 use cognate::stream::{Batch, Format, Input, Labels, Reader, ReaderOptions, Reading, Stream};
 use cognate::{Example, Tasks};
 use libfuzzer_sys::fuzz_target;

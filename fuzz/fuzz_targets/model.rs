@@ -4,7 +4,7 @@
 //! Nothing may panic. What loads must predict, learn, and be the same after another save and load.
 #![no_main]
 
-use cognate::example::{Example, SparseView};
+use cognate::{Example, SparseView};
 use cognate::{Model, TaskId};
 use libfuzzer_sys::fuzz_target;
 

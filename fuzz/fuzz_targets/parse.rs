@@ -4,7 +4,7 @@
 //! the bit when it is written and read again.
 #![no_main]
 
-use cognate::example::SparseView;
+use cognate::SparseView;
 use cognate::stream::{
     Batch, Input, Labels, Normalize, Preprocess, Reader, ReaderOptions, Stream, write_example,
 };

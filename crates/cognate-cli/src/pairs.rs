@@ -1,6 +1,6 @@
 //! Pairs of tasks by how strongly they are related: what tables list and graphs draw.
 
-use cognate::linalg::Symmetric;
+use cognate::internal::Symmetric;
 
 /// Two tasks and their correlation.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! The relation of a model's tasks as a table of numbers, for pages, pictures and JSON.
 
-use cognate::linalg::Symmetric;
+use cognate::internal::Symmetric;
 use cognate::{Model, TaskId};
 
 use crate::pairs::Pair;

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
+use cognate::internal::nearest_first;
+use cognate::internal::nearest_names;
 use cognate::stream::{Format, StreamConfig};
-use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig, nearest_first, nearest_names};
+use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig};
 use serde_json::{Map, Value, json};
 
 use crate::args::{FitArgs, FormatArgs, LearnArgs, StreamArgs};

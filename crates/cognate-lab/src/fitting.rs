@@ -38,7 +38,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Line>> {
 
 /// A generator of draws: not for results, only for which examples are drawn.
 pub(crate) fn generator(seed: u64) -> impl rand::Rng {
-    cognate::rng::generator(seed, 7)
+    cognate::internal::generator(seed, 7)
 }
 
 /// Scales features to mean 0 and variance 1 over the lines that are fitted; those that are constant stay.

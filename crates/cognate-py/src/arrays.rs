@@ -285,7 +285,7 @@ fn pairs(indices: Indices<'_>, values: Values<'_>) -> PyResult<Vec<(u32, f64)>> 
 
 fn feature(index: i64) -> PyResult<u32> {
     u32::try_from(index).map_err(|_| {
-        let largest = cognate::example::BIAS_FEATURE - 1;
+        let largest = cognate::BIAS_FEATURE - 1;
         data_error(format!("feature index {index}; expected 0 to {largest}"))
     })
 }

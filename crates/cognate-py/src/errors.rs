@@ -1,7 +1,7 @@
 //! Errors of the library as Python exceptions; the classes are in `python/cognate/errors.py`.
 
+use cognate::InteractionFileError;
 use cognate::fit::FitError;
-use cognate::interaction::InteractionFileError;
 use cognate::model::OpenError;
 use cognate::stream::TableError;
 use cognate::{ConfigError, Hint, RunError, SnapshotError, StreamError, UnknownTask};

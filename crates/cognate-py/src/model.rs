@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use cognate::example::BIAS_FEATURE;
+use cognate::BIAS_FEATURE;
 use cognate::fit::{Examples, FitOptions, Kind};
+use cognate::internal::nearest_first;
 use cognate::metrics::Tally;
 use cognate::stream::{Input, Labels, ReadOptions};
-use cognate::{RunConfig, RunOptions, Stream, TaskId, nearest_first};
+use cognate::{RunConfig, RunOptions, Stream, TaskId};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;

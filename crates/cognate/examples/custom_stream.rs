@@ -73,7 +73,11 @@ impl Observer for UntilFlawless {
 
     fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
         let whole = self.examples / 100;
-        if self.mistakes[..whole].last() == Some(&0) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.mistakes[..whole].last() == Some(&0) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 

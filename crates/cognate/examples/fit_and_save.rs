@@ -15,7 +15,8 @@ fn readings() -> String {
     let mut text = String::new();
     for at in 0..240_u32 {
         let sensor = at % 6;
-        let (temperature, load) = (f64::from(at * 37 % 101) / 50.0 - 1.0, f64::from(at * 53 % 97) / 48.0 - 1.0);
+        let (temperature, load) =
+            (f64::from(at * 37 % 101) / 50.0 - 1.0, f64::from(at * 53 % 97) / 48.0 - 1.0);
         let noise = f64::from(at * 29 % 23) / 115.0 - 0.1;
         let sign = if sensor < 4 { 1.0 } else { -1.0 };
         let reading = sign * (2.0 * temperature - load) + f64::from(sensor) + noise;

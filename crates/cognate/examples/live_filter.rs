@@ -16,8 +16,7 @@ struct Message {
     spam: bool,
 }
 
-/// Words of spam and of other mail; every user also has a word of their own that means the opposite of what it means to
-/// the rest.
+/// Words of spam, and of other mail.
 const SPAM: [&str; 4] = ["offer", "winner", "free", "click"];
 const HAM: [&str; 4] = ["meeting", "lunch", "report", "thanks"];
 

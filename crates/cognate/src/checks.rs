@@ -1,10 +1,10 @@
 //! Conformance: what every learner must do, whatever it learns.
 //!
 //! [`CHECKS`] is a table of named functions; each takes a config, builds learners from it, and says what is wrong
-//! with them. `tests/conformance.rs` runs every check on every registered learner:
+//! with them. `tests/it/conformance.rs` runs every check on every registered learner:
 //!
 //! ```
-//! use cognate::{LearnerConfig, checks::CHECKS};
+//! use cognate::{LearnerConfig, internal::CHECKS};
 //!
 //! let config = LearnerConfig::from_id("perceptron").unwrap();
 //! for (name, check) in CHECKS {

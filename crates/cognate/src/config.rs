@@ -10,8 +10,16 @@ use crate::algorithms::LearnerConfig;
 use crate::error::{ConfigError, ConfigProblem};
 use crate::interaction::InteractionFileError;
 use crate::query::QueryConfig;
-use crate::stream::{NamingConfig, StreamConfig};
+use crate::stream::NamingConfig;
 use crate::tasks::Tasks;
+
+pub use crate::choice::{NoParameters, Tunable};
+pub use crate::interaction::{
+    CoupledConfig, Edge, Edges, GraphConfig, InteractionConfig, MatrixConfig, TaskGraphConfig,
+};
+pub use crate::kernel::{Budget, GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
+pub use crate::query::{MarginQueryConfig, RelationQueryConfig};
+pub use crate::stream::StreamConfig;
 
 /// Everything a run can be told.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -144,20 +144,20 @@ pub struct Example<'a> {
 
 /// Whether a margin is a mistake for a label: at exactly 0 it is, whatever the label, and so is no number at all.
 #[inline]
-pub fn is_mistake(label: f64, margin: f64) -> bool {
+pub(crate) fn is_mistake(label: f64, margin: f64) -> bool {
     let product = label * margin;
     product <= 0.0 || product.is_nan()
 }
 
 /// The hinge loss of a margin.
 #[inline]
-pub fn hinge(label: f64, margin: f64) -> f64 {
+pub(crate) fn hinge(label: f64, margin: f64) -> f64 {
     (1.0 - label * margin).max(0.0)
 }
 
 /// The label that a margin predicts; +1 at exactly 0.
 #[inline]
-pub fn predicted_label(margin: f64) -> f64 {
+pub(crate) fn predicted_label(margin: f64) -> f64 {
     if margin >= 0.0 { 1.0 } else { -1.0 }
 }
 

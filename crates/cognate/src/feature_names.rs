@@ -52,7 +52,7 @@ pub(crate) struct NameList {
 
 /// A name beyond the number of features that was declared, or beyond all numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FeatureLimit {
+pub(crate) struct FeatureLimit {
     /// How many features there may be.
     pub declared: u32,
 }

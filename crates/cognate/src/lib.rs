@@ -1,79 +1,125 @@
-//! cognate learns many related tasks from one stream, and how they are related.
+//! cognate learns many related tasks from one stream, and learns how they are related.
 //!
-//! A *task* is anything that wants a predictor of its own and has relatives: a user's spam filter, a tenant, a
-//! sensor. Every example of one task also teaches its relatives, as much as the relation between them says.
+//! A *task* is anything that wants a predictor of its own and has relatives: a user's spam filter, a tenant, a sensor, a
+//! topic. Every example that one task sees also teaches its relatives, in proportion to how related they are. The relation
+//! is given (nothing, everything, a graph, a matrix) or learned as the stream goes.
 //!
-//! Data flow through the modules in this order: a [`stream`] gives [`example`]s of named [`tasks`]; a [`learner`]
-//! from the registry in [`algorithms`], chosen by a [`config`] and shaped by an [`interaction`], predicts and
-//! learns; a [`query`] says which labels it asks for; [`run`] is the loop that counts into [`metrics`]; a [`model`] is what is kept, as [`snapshot`] files.
-//! [`bounds`] sets the mistakes of a run beside those that the theorems allow.
+//! [`Model`] is the one door. It learns and predicts one example at a time, by name, and is saved as one file:
 //!
 //! ```
-//! use cognate::{Example, LearnerConfig, SparseView, Tasks};
+//! use cognate::{Model, RunConfig};
 //!
-//! // Two tasks; half of what one learns, the other learns too.
-//! let mut tasks = Tasks::open();
-//! let (alice, bob) = (tasks.meet("alice").unwrap(), tasks.meet("bob").unwrap());
-//! let config: LearnerConfig = serde_json::from_str(r#"{"perceptron": {"interaction": "coupled"}}"#)?;
-//! let mut learner = config.build(&tasks)?;
+//! let mut model = Model::new(&RunConfig::default())?; // the default learner; features by name or by number
+//! for _ in 0..3 {
+//!     model.learn_one("alice", &[("offer", 1.0), ("hello", 0.5)], 1.0)?;
+//!     model.learn_one("bob", &[("meeting", 1.0), ("hello", 0.5)], -1.0)?;
+//! }
+//! let answer = model.predict_one("carol", &[("offer", 1.0)])?; // nobody has seen carol's mail
+//! assert_eq!(answer.label, 1.0);
+//! assert!(answer.probability > Some(0.5));
 //!
-//! let spam = SparseView::try_new(&[3, 17], &[1.0, 0.5])?;
-//! learner.as_learn_one().learn(Example { task: alice, features: spam, label: 1.0 });
-//! assert_eq!(learner.as_predict().margin(alice, spam), 0.9375);
-//! assert_eq!(learner.as_predict().margin(bob, spam), 0.3125);
+//! let strongest = &model.explain("alice")?.weights[0];
+//! assert_eq!(strongest.name, "offer");
+//! assert_eq!(Model::from_bytes(&model.to_bytes())?.tasks().len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-pub mod example;
-pub mod feature_names;
-pub mod tasks;
-
-pub mod stream;
+//!
+//! It also learns whole streams, from files, pipes, tables or code of yours, in one pass and constant memory per task.
+//! An [`Observer`] sees every example and may stop the run:
+//!
+//! ```
+//! use cognate::{Input, Model, ReadOptions, RunConfig, RunOptions};
+//!
+//! let config: RunConfig = serde_json::from_str(r#"{"stream": {"normalize": "l2"}}"#)?;
+//! let mut model = Model::new(&config)?;
+//! let text = "+1 task:alice 3:1 17:0.5\n-1 task:bob 4:1 17:0.5\n".repeat(20);
+//! let input = Input::Bytes { name: "mail".to_owned(), bytes: text.into_bytes().into() };
+//!
+//! let mut reader = model.reader(vec![input], ReadOptions::default())?;
+//! model.learn(&mut reader, &RunOptions::default(), &mut ())?;
+//! let total = model.metrics().total();
+//! assert_eq!((total.examples, model.tasks().len()), (40, 2));
+//! assert!(total.error() < 0.1); // counted before each example was learnt
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Who does what
+//!
+//! **Configs.** [`RunConfig`] says everything a run can be told: which [learner](algorithms), which
+//! [stream](stream::StreamConfig), which [labels to ask for](QueryConfig). It is plain serde: TOML, JSON, or structs.
+//! [`REGISTRY`] lists every learner with its costs and its paper; `adaptive` is the default and the one to try first.
+//!
+//! **Models.** [`Model`] owns the config, the names of tasks and features, the learner and its counts. Its verbs are
+//! [`learn_one`](Model::learn_one), [`learn`](Model::learn), [`predict_one`](Model::predict_one),
+//! [`predict`](Model::predict), [`fit`](Model::fit), [`explain`](Model::explain), [`forget_task`](Model::forget_task),
+//! [`save`](Model::save) and [`load`](Model::load). Equal streams give equal bytes, whatever the number of threads.
+//!
+//! **Streams.** [`Model::reader`] and [`Model::open`] read text in the formats of [`stream`]; [`Model::table`] takes rows that
+//! lie in your memory; [`Stream`] is a trait of two methods for anything else.
+//!
+//! **Learners.** Below the door, [`Predict`], [`LearnOne`] and [`Inspect`] are what every learner can do, on task numbers
+//! and [`SparseView`]s. [`LearnerConfig::build`] makes one without a model around it.
+//!
+//! **Judging.** [`metrics`] counts, [`bounds`] sets the mistakes of a run beside those that the theorems of the papers allow,
+//! [`fit`] finds the optimum for all examples at once.
+//!
+//! Errors say what was found, where, and what was expected; their [`Hint`] is a kind, so that a program can name its flags and
+//! a service its fields.
 
 pub mod algorithms;
-pub mod fit;
-pub mod interaction;
-pub mod kernel;
-pub mod learner;
-pub mod linalg;
-pub mod query;
-pub mod rng;
-
-pub mod metrics;
-pub mod run;
-
-pub mod config;
-pub mod model;
-pub mod snapshot;
-
 pub mod bounds;
-pub mod checks;
-
-pub mod error;
+pub mod config;
+pub mod fit;
+pub mod metrics;
+pub mod model;
+pub mod run;
+pub mod stream;
 
 mod block;
+mod checks;
 mod choice;
+mod error;
+mod example;
+mod feature_names;
 mod hedge;
 mod hint;
+mod interaction;
+mod kernel;
+mod learner;
+mod linalg;
 mod nearest;
+mod query;
+mod rng;
+mod snapshot;
 mod table;
+mod tasks;
 mod weights;
 
 pub use algorithms::{Learner, LearnerConfig, REGISTRY};
-pub use choice::Tunable;
 pub use config::RunConfig;
-pub use error::{ConfigError, SnapshotError, UnknownTask};
-pub use example::{Example, SparseView, TaskId};
-pub use feature_names::FeatureNames;
+pub use error::{ConfigError, ConfigProblem, SnapshotError, UnknownTask};
+pub use example::{BIAS_FEATURE, Example, LARGEST_VALUE, SparseError, SparseView, TaskId};
+pub use feature_names::{FeatureNames, NamesByFeature, Naming};
 pub use hint::Hint;
-pub use learner::{Inspect, LearnOne, Part, Parts, Predict, Support};
+pub use interaction::InteractionFileError;
+pub use learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, Support};
 pub use metrics::Metrics;
 pub use model::{Model, ModelConfig, Prediction, Rows};
-pub use nearest::{nearest_first, nearest_names};
 pub use query::QueryConfig;
-pub use run::{Observer, RoundReport, RunError, RunOptions};
-pub use stream::{Features, Input, ReadOptions, Stream, StreamError};
-pub use tasks::Tasks;
+pub use run::{Observer, Progress, RoundReport, RunError, RunOptions};
+pub use stream::{FeatureValue, Features, Input, ReadOptions, Stream, StreamError};
+pub use tasks::{TaskLimit, Tasks};
+
+/// What the project's own crates and tests need beyond the API; no promise is made about it.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::checks::{CHECKS, Check};
+    pub use crate::linalg::{Symmetric, SymmetricError};
+    pub use crate::nearest::{nearest_first, nearest_names};
+    pub use crate::rng::generator;
+    pub use crate::snapshot::FORMAT_VERSION;
+    pub use crate::stream::pipeline::for_each_batch;
+}
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -8,11 +8,13 @@ use crate::hint::Hint;
 use crate::learner::{Outcome, in_task_order};
 use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::query::{Asker, Draws};
+use crate::query::Asker;
 use crate::stream::pipeline::for_each_batch;
 use crate::stream::rounds::{Grouper, Round};
 use crate::stream::{Batch, Order, Stream, StreamConfig, StreamError};
 use crate::tasks::Tasks;
+
+pub use crate::query::Draws;
 
 /// What happened to one example.
 #[derive(Debug, Clone, Copy, PartialEq)]

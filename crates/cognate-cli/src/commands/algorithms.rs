@@ -2,7 +2,8 @@
 
 use anyhow::bail;
 use cognate::algorithms::{About, Protocol};
-use cognate::{LearnerConfig, REGISTRY, nearest_names};
+use cognate::internal::nearest_names;
+use cognate::{LearnerConfig, REGISTRY};
 use serde_json::{Value, json};
 
 use crate::args::AlgorithmsArgs;

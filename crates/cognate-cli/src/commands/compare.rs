@@ -11,10 +11,11 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
+use cognate::internal::nearest_names;
 use cognate::metrics::{Metrics, Tally};
 use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::{Labels, Memory, Order, ReadOptions, StreamConfig};
-use cognate::{LearnerConfig, Model, REGISTRY, RunConfig, RunError, Tasks, nearest_names};
+use cognate::{LearnerConfig, Model, REGISTRY, RunConfig, RunError, Tasks};
 use serde_json::{Value, json};
 
 use super::{check_outputs, inputs};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use cognate::linalg::Symmetric;
+use cognate::internal::Symmetric;
 use cognate::metrics::{Metrics, Tally};
 use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::synthetic::{Related, Synthetic};

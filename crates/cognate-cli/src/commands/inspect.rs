@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::bail;
-use cognate::feature_names::Naming;
+use cognate::Naming;
 use cognate::fit::FitStatus;
 use cognate::{Learner, Model};
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use cognate::nearest_names;
+use cognate::internal::nearest_names;
 use serde_json::json;
 
 use crate::args::{LabArgs, LabCommand, LabListArgs, LabRunArgs};

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use cognate::stream::pipeline::for_each_batch;
+use cognate::internal::for_each_batch;
 use cognate::{ReadOptions, RunConfig};
 
 use super::inputs;

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use anyhow::Result;
-use cognate::example::{Example, SparseView, TaskId};
-use cognate::rng::generator;
+use cognate::internal::generator;
 use cognate::stream::Memory;
+use cognate::{Example, SparseView, TaskId};
 use rand::RngExt as _;
 use serde_json::{Value, json};
 

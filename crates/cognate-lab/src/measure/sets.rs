@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use cognate::example::Example;
+use cognate::Example;
 use cognate::run::RunOptions;
 use cognate::stream::{Input, Memory, Order, ReadOptions};
 use cognate::{Model, RunConfig};

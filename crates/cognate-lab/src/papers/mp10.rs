@@ -116,7 +116,7 @@ fn one_of_four(lab: &Lab, set: &Memory, b: f64, choice: Choice) -> anyhow::Resul
     match choice {
         Choice::Adversarial => pass(lab, &Way { serve: Serve::Hardest, ..way }, set.clone()),
         Choice::Random(seed) => {
-            let mut rng = cognate::rng::generator(seed, 0);
+            let mut rng = cognate::internal::generator(seed, 0);
             let mut stream = Memory::new();
             let mut served = 0;
             for (at, (task, example)) in set.examples().enumerate() {
@@ -345,7 +345,7 @@ fn figure6(lab: &Lab) -> anyhow::Result<Findings> {
 
 /// Training and test error of one shuffle: every fold is left out once. Folds and rounds take as many mails of every user.
 fn cross_validated(lab: &Lab, stream: &Memory, p: u32, seed: u64) -> anyhow::Result<(f64, f64)> {
-    let mut rng = cognate::rng::generator(seed, 0);
+    let mut rng = cognate::internal::generator(seed, 0);
     let users = data::task_names(stream);
     let mails: Vec<Vec<Example<'_>>> = users
         .iter()

@@ -119,6 +119,11 @@ impl Batch {
         self.text_ends.push((self.len() - 1, self.texts.len()));
     }
 
+    /// Names the task of the next number; a stream does so before the first example of every new task.
+    pub fn name_task(&mut self, name: impl Into<String>) {
+        self.new_tasks.push(name.into());
+    }
+
     /// Adds an example.
     pub fn push(&mut self, example: Example<'_>) {
         self.indices.extend_from_slice(example.features.indices());

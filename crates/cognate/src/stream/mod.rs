@@ -18,7 +18,7 @@ mod lines;
 mod memory;
 mod named;
 mod number;
-pub mod pipeline;
+pub(crate) mod pipeline;
 mod reader;
 pub(crate) mod rounds;
 mod row_tasks;

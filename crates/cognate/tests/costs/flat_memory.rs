@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use cognate::rng::generator;
+use cognate::internal::generator;
 use cognate::{Example, LearnerConfig, SparseView, TaskId, Tasks};
 use rand::RngExt as _;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cognate::rng::generator;
+use cognate::internal::generator;
 use cognate::{Example, LearnerConfig, SparseView, TaskId, Tasks};
 use rand::RngExt;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use crate::support::harness;
 use crate::support::samples::{Sample, samples, text};
+use cognate::internal::generator;
 use cognate::metrics::Reliability;
-use cognate::rng::generator;
 use cognate::{Model, SparseView};
 use rand::RngExt;
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cognate::bounds::{Certificate, Comparator, Theorems, Transcript};
-use cognate::rng::generator;
+use cognate::internal::generator;
 use cognate::{Example, Learner, LearnerConfig, SparseView, Support, TaskId, Tasks};
 use rand::RngExt as _;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Does every registered learner keep the protocol? Registry x checks, each a test of its own name.
 
 use cognate::algorithms::Protocol;
-use cognate::checks::CHECKS;
+use cognate::internal::CHECKS;
 use cognate::{LearnerConfig, REGISTRY};
 
 /// Runs one check on one config, both by name.

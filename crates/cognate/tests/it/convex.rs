@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::readers::labels;
 use cognate::algorithms::ConvexConfig;
 use cognate::fit::{
     Examples, FitError, FitOptions, FitStatus, Fitted, Fitter, Method, Start, Stopped, fit, folds, score,
     select,
 };
-use cognate::linalg::Symmetric;
-use cognate::rng::generator;
-use crate::support::readers::labels;
+use cognate::internal::Symmetric;
+use cognate::internal::generator;
 use cognate::run::RunOptions;
 use cognate::stream::{Input, Labels, Memory};
 use cognate::{Model, RunConfig, SparseView, TaskId};
@@ -512,8 +512,7 @@ fn matrices_that_do_not_fit_are_refused_before_they_are_made() {
 fn a_batch_learner_does_not_learn_from_streams() {
     let config: RunConfig = serde_json::from_value(json!({ "learner": "convex" })).unwrap();
     let mut model = Model::new(&config).unwrap();
-    let refused =
-        model.learn(&mut Memory::new(), &RunOptions::default(), &mut ()).unwrap_err().to_string();
+    let refused = model.learn(&mut Memory::new(), &RunOptions::default(), &mut ()).unwrap_err().to_string();
     assert!(refused.starts_with("`convex` does not learn from streams"), "{refused}");
     let perceptron: RunConfig = serde_json::from_value(json!({ "learner": "perceptron" })).unwrap();
     let data = made_up(1, false, 0.0, false);

@@ -1,10 +1,10 @@
 //! Do invariants survive random input?
 
-use cognate::example::{BIAS_FEATURE, LARGEST_VALUE};
-use cognate::linalg::Symmetric;
+use cognate::internal::Symmetric;
 use cognate::stream::{
     Batch, Input, Labels, Normalize, ReadOptions, Stream, StreamConfig, StreamError, write_example,
 };
+use cognate::{BIAS_FEATURE, LARGEST_VALUE};
 use cognate::{Example, LearnerConfig, Model, RunConfig, SparseView, TaskId, Tasks};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

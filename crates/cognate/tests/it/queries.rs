@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use crate::support::samples::samples;
 use cognate::algorithms::Protocol;
-use cognate::query::Draws;
+use cognate::run::Draws;
 use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve, UnlabelledReport};
 use cognate::stream::{Input, Labels, Memory, Order, ReadOptions, Reader};
 use cognate::{

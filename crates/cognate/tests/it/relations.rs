@@ -3,7 +3,7 @@
 use crate::support::harness;
 use crate::support::samples;
 use crate::support::samples::{samples, text};
-use cognate::linalg::Symmetric;
+use cognate::internal::Symmetric;
 use cognate::run::RunOptions;
 use cognate::stream::Memory;
 use cognate::stream::synthetic::opposed_triple;

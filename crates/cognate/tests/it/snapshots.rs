@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::figure1::Figure1;
 use crate::support::matrices::{Matrix, coupled, graph, inverse};
-use cognate::rng::generator;
+use cognate::internal::generator;
 use cognate::{Model, SnapshotError, SparseView};
 use rand::RngExt;
 use serde_json::{Value, json};

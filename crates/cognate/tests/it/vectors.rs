@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cognate::algorithms::LossNorm;
-use cognate::query::Draws;
+use cognate::run::Draws;
 use cognate::run::RoundReport;
 use cognate::{LearnerConfig, Model, Part, QueryConfig, REGISTRY, Support, TaskId};
 use serde::Deserialize;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use cognate::rng::generator;
+use cognate::internal::generator;
 use rand::RngExt as _;
 use serde_json::Value;
 

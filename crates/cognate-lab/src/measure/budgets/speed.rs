@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use cognate::rng::generator;
+use cognate::internal::generator;
 use cognate::stream::Memory;
 use cognate::{LearnerConfig, Tasks};
 use rand::seq::SliceRandom as _;

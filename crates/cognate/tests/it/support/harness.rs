@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use cognate::query::Draws;
+use cognate::run::Draws;
 use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::{Input, Labels, ReadOptions};
 use cognate::{Metrics, Model, RunConfig, Tasks};

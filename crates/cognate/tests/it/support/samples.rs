@@ -1,6 +1,6 @@
 //! Random sparse streams of related tasks, as dense vectors and as text.
 
-use cognate::rng::generator;
+use cognate::internal::generator;
 use cognate::stream::write_example;
 use cognate::{Example, SparseView, TaskId};
 use rand::RngExt;
