@@ -47,8 +47,7 @@ fn learn(model: &mut Model, text: &str) {
 fn a_resumed_run_with_names_equals_the_unbroken_one_byte_for_byte() {
     for format in ["vw", "csv", "jsonl"] {
         for hashed in [json!(null), json!({ "bits": 5 }), json!({ "bits": 5, "names": false })] {
-            let extra =
-                if hashed.is_null() { json!({}) } else { json!({ "naming": { "hashed": hashed } }) };
+            let extra = if hashed.is_null() { json!({}) } else { json!({ "naming": { "hashed": hashed } }) };
             let (header, lines) = named_stream(format, 200);
             let mut whole = model(&config(format, &extra));
             learn(&mut whole, &format!("{header}{}", lines.concat()));

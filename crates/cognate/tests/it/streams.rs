@@ -251,9 +251,7 @@ fn two_threads_are_one_thread_to_the_byte() {
     let cases: [(Value, u32, Make<'_>); 4] = [
         (json!({}), 1, &|_| Box::new(reader(&text, 0))),
         (json!({}), 3, &|_| Box::new(memory(&text).ordered(Order::Shuffle, 9, false))),
-        (json!({"learner": graph}), 2, &|model| {
-            Box::new(reader_for(&model, vec![bytes(&text)]))
-        }),
+        (json!({"learner": graph}), 2, &|model| Box::new(reader_for(&model, vec![bytes(&text)]))),
         (json!({"stream": {"simultaneous": true}}), 2, &|_| Box::new(reader(&numbered(&in_turn), 0))),
     ];
     for (config, passes, make) in cases {
@@ -449,7 +447,8 @@ fn a_model_is_whole_after_the_observer_stopped_the_run() {
         for (simultaneous, threads) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
             let mut model = model(&json!({"stream": {"simultaneous": simultaneous}}));
             let text = numbered(&names);
-            model.learn(&mut reader(&text, 0), &options(1, threads), &mut Stop)
+            model
+                .learn(&mut reader(&text, 0), &options(1, threads), &mut Stop)
                 .unwrap_or_else(|error| panic!("{tasks} tasks, {simultaneous}: {error}"));
             assert!(model.rounds() < 3500 / tasks as u64 || !simultaneous);
             let restored = Model::from_bytes(&model.to_bytes()).unwrap();
