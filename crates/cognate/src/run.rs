@@ -179,6 +179,11 @@ impl RunError {
             Self::NoRound | Self::TooManyTasks { .. } => None,
         }
     }
+
+    /// Whether the learner has changed in rounds that were not counted.
+    pub(crate) fn has_learnt(&self) -> bool {
+        matches!(self, Self::Diverged { .. })
+    }
 }
 
 /// Learns a stream to its end, or until the observer breaks: [`Model::learn`].
@@ -191,10 +196,16 @@ pub(crate) fn learn(
     if model.learner.as_online().is_none() {
         return Err(RunError::Batch { learner: model.learner.about().id });
     }
+    let (was_undecided, rounds) = (model.is_undecided(), model.rounds);
     model.agree_on_naming(stream.naming())?;
     let learnt = learn_stream(model, stream, options, observer);
     // Tasks of a round that did not come to its end were named, but not met.
     model.tasks.keep_first(model.learner.as_inspect().tasks());
+    if model.rounds > rounds || learnt.as_ref().is_err_and(RunError::has_learnt) {
+        model.settle_format();
+    } else if was_undecided {
+        model.undecide();
+    }
     learnt
 }
 
@@ -204,17 +215,15 @@ pub(crate) fn learn_met(
     batch: &Batch,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
-    let online = model.learner.as_online().is_some();
-    let learnt = if online {
-        let options = RunOptions::default();
-        let mut run = Run::new(model, vec!["rows".to_owned()], &options, observer);
-        run.learn(model, batch).and_then(|()| run.finish(model)).map(|()| {
-            // There is nothing left to stop.
-            let _ = run.aside.observer.batch_done(Progress::default(), &model.tasks, &model.metrics);
-        })
-    } else {
-        Err(RunError::Batch { learner: model.learner.about().id })
-    };
+    if model.learner.as_online().is_none() {
+        return Err(RunError::Batch { learner: model.learner.about().id });
+    }
+    let options = RunOptions::default();
+    let mut run = Run::new(model, vec!["rows".to_owned()], &options, observer);
+    let learnt = run.learn(model, batch).and_then(|()| run.finish(model)).map(|()| {
+        // There is nothing left to stop.
+        let _ = run.aside.observer.batch_done(Progress::default(), &model.tasks, &model.metrics);
+    });
     model.tasks.keep_first(model.learner.as_inspect().tasks());
     learnt
 }
@@ -249,14 +258,18 @@ fn learn_stream(
 }
 
 /// Makes the model know the tasks and the names of features that appear for the first time.
+///
+/// A batch that was made for another model leaves none of them behind.
 fn introduce(model: &mut Model, batch: &Batch) -> Result<(), RunError> {
-    batch.introduce_tasks(&mut model.tasks)?;
-    for (name, feature) in batch.new_names.iter() {
-        if !model.names.adopt(name, feature) {
-            return Err(StreamError::ForeignFeature { name: name.to_owned() }.into());
-        }
-    }
-    Ok(())
+    let (tasks, names) = (model.tasks.len(), model.names.len());
+    let introduced = batch
+        .introduce_tasks(&mut model.tasks)
+        .and_then(|()| batch.introduce_names(&mut model.names))
+        .inspect_err(|_| {
+            model.tasks.keep_first(tasks);
+            model.names.keep_first(names);
+        });
+    Ok(introduced?)
 }
 
 /// A run under way: how rounds are made, where examples do not come one by one, and what it keeps at hand.

@@ -191,7 +191,8 @@ impl Examples {
     pub fn subset(&self, positions: &[usize]) -> Self {
         let mut batch = Batch::default();
         positions.iter().for_each(|at| batch.push(self.batch.example(*at)));
-        Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0)
+        let (names, naming) = (self.names.clone(), self.naming);
+        Self { names, naming, ..Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0) }
     }
 
     /// What the numbers of features stand for.

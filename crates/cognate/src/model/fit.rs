@@ -38,9 +38,10 @@ impl Model {
         model.agree_on_naming(examples.naming())?;
         for (name, feature) in examples.names() {
             if !model.names.adopt(name, feature) {
-                return Err(StreamError::ForeignFeature { name: name.to_owned() }.into());
+                return Err(StreamError::foreign_feature(name).into());
             }
         }
+        model.settle_format();
         if examples.kind() == Kind::Classification {
             for example in examples.examples() {
                 let margin = model.learner.as_predict().margin(example.task, example.features);

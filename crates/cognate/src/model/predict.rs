@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use super::Model;
 use crate::example::{Example, TaskId, predicted_label};
+use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::stream::pipeline::for_each_batch;
 use crate::stream::{
@@ -84,12 +85,13 @@ impl Model {
     }
 
     fn margin_of(&self, task: Option<&str>, features: Features<'_>) -> Result<f64, Problem> {
-        // Before the first feature is learnt every example has the margin of none.
-        let features = if self.is_undecided() { Features::Nothing } else { features };
+        // The first example would decide what features are.
+        let fresh = FeatureNames::new(Naming::Kept, self.config.features);
+        let named = self.is_undecided() && features.are_named() == Some(true);
+        let names = if named { &fresh } else { &self.names };
         let task = self.known_task(task_name(task)?)?;
         let mut given = Given::default();
-        let label =
-            given.open(features, None, self.config.features, &mut NameSource::Looking(&self.names))?;
+        let label = given.open(features, None, self.config.features, &mut NameSource::Looking(names))?;
         given.close(task, label, &self.config.preprocess);
         Ok(self.learner.as_predict().margin(task, given.batch().example(0).features))
     }
@@ -104,16 +106,18 @@ impl Model {
         }
     }
 
-    /// Predicts a stream, batch by batch, until `visit` breaks; nothing is learnt.
+    /// Predicts a stream, batch by batch, until `visit` breaks; nothing is learnt. [`Self::prediction_reader`] makes
+    /// streams of text.
     ///
     /// # Errors
-    /// Those of the stream.
+    /// Those of the stream; when the stream was made for another model.
     pub fn predict(
         &self,
         stream: &mut dyn Stream,
         threads: NonZeroUsize,
         visit: &mut dyn FnMut(&Predictions<'_>) -> ControlFlow<()>,
     ) -> Result<(), StreamError> {
+        self.check_naming(stream.naming())?;
         let (mut tasks, mut margins, mut failed) = (self.tasks.clone(), Vec::new(), None);
         for_each_batch(stream, 1, threads, |batch| {
             if let Err(error) = batch.introduce_tasks(&mut tasks) {

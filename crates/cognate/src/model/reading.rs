@@ -6,7 +6,7 @@ use crate::error::ConfigError;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::stream::{
-    Input, Labels, NamingConfig, ReadOptions, Reader, ReaderPlan, RowTasks, Stream, StreamConfig,
+    Format, Input, Labels, NamingConfig, ReadOptions, Reader, ReaderPlan, RowTasks, Stream, StreamConfig,
     StreamError, Table, TableError, TableStream, naming_problem,
 };
 
@@ -118,30 +118,62 @@ impl Model {
     }
 
     /// Whether features may still turn out to have names: nobody said, and none has come.
-    pub(super) fn is_undecided(&self) -> bool {
+    pub(crate) fn is_undecided(&self) -> bool {
         self.config.naming.decided().is_none()
     }
 
     /// Decides what features are by the stream that is to be learnt, or checks that they are the same.
     pub(crate) fn agree_on_naming(&mut self, naming: Naming) -> Result<(), StreamError> {
+        self.check_naming(naming)?;
         if self.is_undecided() {
             self.decide(naming != Naming::Numbered);
         }
-        if self.names.naming() == naming {
-            return Ok(());
-        }
-        let shown = |naming: Naming| match naming {
-            Naming::Numbered => "numbers",
-            Naming::Kept => "names",
-            Naming::Hashed { .. } => "hashed names",
+        Ok(())
+    }
+
+    /// That features of a stream are what the model's are, or could be.
+    pub(super) fn check_naming(&self, naming: Naming) -> Result<(), StreamError> {
+        let decided = self.config.naming.decided();
+        let fits = match decided {
+            // Nobody hashes who was not told to.
+            None => !matches!(naming, Naming::Hashed { .. }),
+            Some(decided) => decided == naming,
         };
-        Err(StreamError::ForeignNaming { found: shown(naming), expected: shown(self.names.naming()) })
+        let expected = || decided.map_or_else(|| "numbers or names".to_owned(), shown);
+        if fits {
+            Ok(())
+        } else {
+            Err(StreamError::ForeignNaming { found: shown(naming), expected: expected() })
+        }
     }
 
     /// What features are from now on.
     pub(super) fn decide(&mut self, named: bool) {
         self.config.naming = if named { NamingConfig::NAMED } else { NamingConfig::NUMBERED };
         self.names = self.config.fresh_names();
+    }
+
+    /// Takes back what an example or a stream decided that was not learnt after all.
+    pub(crate) fn undecide(&mut self) {
+        self.config.naming = NamingConfig::default();
+        self.names = self.config.fresh_names();
+    }
+
+    /// Sees to it that there is a text with names that the model can read, once it has learnt some.
+    pub(crate) fn settle_format(&mut self) {
+        if self.names.naming() != Naming::Numbered && !self.config.format.has_names() {
+            self.config.format = Format::JSONL;
+        }
+    }
+}
+
+/// What features are, for messages.
+fn shown(naming: Naming) -> String {
+    match naming {
+        Naming::Numbered => "numbers".to_owned(),
+        Naming::Kept => "names".to_owned(),
+        Naming::Hashed { bits, names: true } => format!("names hashed to {bits} bits"),
+        Naming::Hashed { bits, names: false } => format!("names hashed to {bits} bits and forgotten"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::run::{self, Observer, RunError};
-use crate::stream::{Features, Format, NameSource, StreamError, TableError, meet_task, task_name};
+use crate::stream::{Features, NameSource, Problem, StreamError, TableError, meet_task, task_name};
 
 /// Examples on their way into a model: learnt together by [`Self::learn`], or forgotten when dropped.
 #[derive(Debug)]
@@ -40,12 +40,7 @@ impl Rows<'_> {
             .map_err(|problem| StreamError::from(TableError::Row { row, problem }).into())
     }
 
-    fn add(
-        &mut self,
-        task: Option<&str>,
-        features: Features<'_>,
-        label: Option<f64>,
-    ) -> Result<(), crate::stream::Problem> {
+    fn add(&mut self, task: Option<&str>, features: Features<'_>, label: Option<f64>) -> Result<(), Problem> {
         let model = &mut *self.model;
         let undecided = model.is_undecided();
         if let Some(named) = features.are_named().filter(|_| undecided) {
@@ -87,17 +82,16 @@ impl Rows<'_> {
     /// Learns the examples, one after the other, or as rounds where the model is simultaneous.
     ///
     /// # Errors
-    /// As [`Model::learn`].
+    /// As [`Model::learn`]; where no round was learnt, nothing has changed.
     pub fn learn(mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
-        self.learnt = true;
         let model = &mut *self.model;
-        if model.has_names() && !model.config.format.has_names() {
-            // Text with names that such a model can read.
-            model.config.format = Format::JSONL;
-        }
-        let batch = model.given.take();
+        let (batch, rounds) = (model.given.take(), model.rounds);
         let learnt = run::learn_met(model, &batch, observer);
         model.given.put_back(batch);
+        self.learnt = model.rounds > rounds || learnt.as_ref().is_err_and(RunError::has_learnt);
+        if self.learnt {
+            model.settle_format();
+        }
         learnt
     }
 }
@@ -111,13 +105,5 @@ impl Drop for Rows<'_> {
                 self.model.undecide();
             }
         }
-    }
-}
-
-impl Model {
-    /// Takes back what the first example with features decided, which was not learnt after all.
-    fn undecide(&mut self) {
-        self.config.naming = crate::stream::NamingConfig::default();
-        self.names = self.config.fresh_names();
     }
 }

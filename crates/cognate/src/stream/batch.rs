@@ -1,7 +1,7 @@
 //! A flat, reused run of examples: no allocation an example once the buffers have grown.
 
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
-use crate::feature_names::NameList;
+use crate::feature_names::{FeatureNames, NameList, Naming};
 use crate::stream::{Preprocess, StreamError};
 use crate::tasks::Tasks;
 
@@ -22,7 +22,9 @@ pub struct Batch {
     /// Which example each text is of, and where it ends.
     text_ends: Vec<(usize, usize)>,
     /// Names of tasks met for the first time, in order of their numbers.
-    pub(crate) new_tasks: Vec<String>,
+    new_tasks: Vec<String>,
+    /// The number of the first of them.
+    first_new_task: u32,
     /// Names of features met for the first time, with their numbers.
     pub(crate) new_names: NameList,
     /// Bad lines skipped since the batch before.
@@ -67,20 +69,53 @@ impl Batch {
         &self.new_tasks
     }
 
+    /// Adds the name of a task that appears here for the first time.
+    pub(crate) fn push_task(&mut self, task: TaskId, name: &str) {
+        if self.new_tasks.is_empty() {
+            self.first_new_task = task.0;
+        }
+        self.new_tasks.push(name.to_owned());
+    }
+
     /// Makes tasks known that appear here for the first time.
     ///
     /// # Errors
     /// When the stream numbers its tasks from others than these.
     pub(crate) fn introduce_tasks(&self, tasks: &mut Tasks) -> Result<(), StreamError> {
-        for name in &self.new_tasks {
-            let next = TaskId(tasks.len() as u32);
-            if tasks.meet(name) != Ok(next) {
+        for (name, number) in self.new_tasks.iter().zip(self.first_new_task..) {
+            if number as usize != tasks.len() || tasks.meet(name) != Ok(TaskId(number)) {
                 return Err(StreamError::ForeignTask { task: name.clone() });
             }
         }
         match self.tasks.iter().max() {
             Some(task) if task.index() >= tasks.len() => {
                 Err(StreamError::ForeignTask { task: format!("number {}", task.0) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes names of features known that appear here for the first time.
+    ///
+    /// # Errors
+    /// When the stream numbers its names from others than these.
+    pub(crate) fn introduce_names(&self, names: &mut FeatureNames) -> Result<(), StreamError> {
+        for (name, feature) in self.new_names.iter() {
+            if !names.adopt(name, feature) {
+                return Err(StreamError::foreign_feature(name));
+            }
+        }
+        if names.naming() != Naming::Kept {
+            return Ok(());
+        }
+        // Of the features of an example the last has the largest number, but for the constant one.
+        let largest = self.examples().filter_map(|example| {
+            let indices = example.features.indices();
+            indices.iter().rev().find(|index| **index != BIAS_FEATURE).copied()
+        });
+        match largest.max() {
+            Some(feature) if feature as usize >= names.len() => {
+                Err(StreamError::ForeignFeature { name: format!("number {feature}") })
             }
             _ => Ok(()),
         }
@@ -153,6 +188,7 @@ impl Batch {
         self.texts.shrink_to(LARGEST_KEPT);
         self.text_ends.clear();
         self.new_tasks.clear();
+        self.first_new_task = 0;
         self.new_names.clear();
         self.skipped = 0;
     }

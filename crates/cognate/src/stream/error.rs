@@ -374,20 +374,19 @@ pub enum StreamError {
     },
     /// Names of features that another model knows.
     #[error(
-        "feature {name:?} of the stream has a number that the model gives to another: the stream was made for another \
-         model"
+        "feature {name} of the stream has another number in the model, or none: the stream was made for another model"
     )]
     ForeignFeature {
-        /// The name.
+        /// The name, or the number.
         name: String,
     },
     /// Names where the model has numbers, or the other way round.
     #[error("features of the stream are {found}, those of the model {expected}")]
     ForeignNaming {
         /// What features of the stream are.
-        found: &'static str,
+        found: String,
         /// What features of the model are.
-        expected: &'static str,
+        expected: String,
     },
     /// Standard input was to be read again.
     #[error("standard input can be read only once")]
@@ -395,6 +394,11 @@ pub enum StreamError {
 }
 
 impl StreamError {
+    /// That the model numbers a name otherwise.
+    pub(crate) fn foreign_feature(name: &str) -> Self {
+        Self::ForeignFeature { name: shown(name.as_bytes()) }
+    }
+
     /// A way out, where there is one to tell.
     pub fn hint(&self) -> Option<Hint> {
         match self {

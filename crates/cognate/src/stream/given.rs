@@ -108,15 +108,19 @@ pub(crate) struct Given {
     batch: Batch,
     line: NamedLine,
     rule: LabelRule,
+    /// The rule as the examples before the one that is open have left it.
+    closed_rule: LabelRule,
     pairs: Vec<(u32, f64)>,
 }
 
 impl Default for Given {
     fn default() -> Self {
+        let rule = LabelRule::new(Labels::Optional);
         Self {
             batch: Batch::default(),
             line: NamedLine::new(Repeats::Refused),
-            rule: LabelRule::new(Labels::Optional),
+            rule,
+            closed_rule: rule,
             pairs: Vec::new(),
         }
     }
@@ -127,6 +131,7 @@ impl Given {
     pub(crate) fn clear(&mut self) {
         self.batch.clear();
         self.rule.restart();
+        self.closed_rule = self.rule;
     }
 
     /// The examples.
@@ -144,7 +149,8 @@ impl Given {
         self.batch = batch;
     }
 
-    /// Opens an example: its features go to the end of the batch. Gives the label, read.
+    /// Opens an example: its features go to the end of the batch. Gives the label, read. Whatever is refused is to be
+    /// [abandoned](Self::abandon).
     pub(crate) fn open(
         &mut self,
         features: Features<'_>,
@@ -176,18 +182,20 @@ impl Given {
             }
             Features::Mixed(pairs) => self.add_named(pairs.iter().copied(), names),
         };
-        added.inspect_err(|_| self.batch.abandon()).map(|()| label)
+        added.map(|()| label)
     }
 
     /// Ends the example that was opened.
     pub(crate) fn close(&mut self, task: TaskId, label: f64, preprocess: &Preprocess) {
         self.batch.preprocess(preprocess);
         self.batch.close(task, label, self.batch.len() as u64 + 1);
+        self.closed_rule = self.rule;
     }
 
     /// Leaves nothing of the example that was opened.
     pub(crate) fn abandon(&mut self) {
         self.batch.abandon();
+        self.rule = self.closed_rule;
     }
 
     fn add_numbered(&mut self, limit: Option<u32>, naming: Naming) -> Result<(), Problem> {

@@ -231,9 +231,10 @@ impl Stream for Memory {
             let mut example = self.examples.example(*at as usize);
             let outgoing = &mut self.outgoing[example.task.index()];
             example.task = *outgoing.get_or_insert_with(|| {
-                batch.new_tasks.push(self.tasks.name(example.task).to_owned());
+                let task = TaskId(self.met as u32);
+                batch.push_task(task, self.tasks.name(example.task));
                 self.met += 1;
-                TaskId(self.met as u32 - 1)
+                task
             });
             batch.push_with_text(example, self.examples.text(*at as usize));
         }

@@ -308,7 +308,7 @@ impl Source {
                         batch.keep_text(lines.buffer()[line.start..line.end].trim_ascii_start());
                     }
                     if task.index() >= known {
-                        batch.new_tasks.push(self.tasks.name(task).to_owned());
+                        batch.push_task(task, self.tasks.name(task));
                     }
                 }
                 Ok(Parsed::Classes { own }) => {
@@ -318,7 +318,7 @@ impl Source {
                     (classes.own, classes.line) = (own, self.line_number);
                     classes.left = 0..self.tasks.len() as u32;
                     if let Some(class) = own.filter(|class| class.index() >= known) {
-                        batch.new_tasks.push(self.tasks.name(class).to_owned());
+                        batch.push_task(class, self.tasks.name(class));
                     }
                     self.classes.give(batch);
                 }

@@ -440,9 +440,10 @@ impl<'a> TableStream<'a> {
         let id = self.tasks.ids[if self.tasks.len() == 1 { 0 } else { row }];
         let Some(at) = id.index().checked_sub(self.tasks.known) else { return id };
         *self.outgoing[at].get_or_insert_with(|| {
-            batch.new_tasks.push(self.tasks.new.name(TaskId(at as u32)).to_owned());
+            let task = TaskId((self.tasks.known + self.met) as u32);
+            batch.push_task(task, self.tasks.new.name(TaskId(at as u32)));
             self.met += 1;
-            TaskId((self.tasks.known + self.met - 1) as u32)
+            task
         })
     }
 

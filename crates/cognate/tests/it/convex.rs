@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::model_files::{FORMAT_VERSION, fixture, fixture_of, released};
 use crate::support::readers::labels;
 use cognate::algorithms::ConvexConfig;
 use cognate::fit::{
     Examples, FitError, FitOptions, FitStatus, Fitted, Fitter, Method, Start, Stopped, fit, folds, score,
     select,
 };
-use cognate::internal::Symmetric;
-use cognate::internal::generator;
+use cognate::internal::{Symmetric, generator};
 use cognate::run::RunOptions;
 use cognate::stream::{Input, Labels, Memory};
 use cognate::{Model, RunConfig, SparseView, TaskId};
@@ -527,24 +527,24 @@ fn a_batch_learner_does_not_learn_from_streams() {
 #[test]
 fn models_load_and_predict_as_ever() {
     for (file, kernel, classes) in
-        [("v1-convex.cog", json!("linear"), false), ("v1-convex-gaussian.cog", json!("gaussian"), true)]
+        [("convex", json!("linear"), false), ("convex-gaussian", json!("gaussian"), true)]
     {
         let data = made_up(4, true, 0.2, classes);
         let config =
             json!({ "learner": { "convex": { "kernel": kernel, "lambda": 0.5, "tolerance": 1e-12 } } });
         let config: RunConfig = serde_json::from_value(config).unwrap();
         let (today, _) = Model::fit(&config, &data, &FitOptions::default(), &|_, _| true).unwrap();
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(file);
-        if std::env::var_os("COGNATE_BLESS").is_some() && !path.exists() {
-            fs::write(&path, today.to_bytes()).unwrap();
-        }
-        let released = Model::load(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
-        assert!(fs::read(&path).unwrap() == released.to_bytes(), "{file} comes back otherwise");
-        assert_eq!(released.kind(), today.kind());
-        for example in data.examples() {
-            let margin = |model: &Model| model.learner().as_predict().margin(example.task, example.features);
-            let (then, now) = (margin(&released), margin(&today));
-            assert!(then != 0.0 && (then - now).abs() <= 1e-5 * (1.0 + now.abs()), "{file}: {then}, {now}");
+        fixture_of(file, &today);
+        for version in 1..=FORMAT_VERSION {
+            let released = released(&fixture(version, file));
+            assert_eq!(released.kind(), today.kind());
+            for example in data.examples() {
+                let margin =
+                    |model: &Model| model.learner().as_predict().margin(example.task, example.features);
+                let (then, now) = (margin(&released), margin(&today));
+                let close = (then - now).abs() <= 1e-5 * (1.0 + now.abs());
+                assert!(then != 0.0 && close, "{file} of version {version}: {then}, {now}");
+            }
         }
         for cut in 0..today.to_bytes().len() {
             assert!(Model::from_bytes(&today.to_bytes()[..cut]).is_err(), "{file} cut after {cut} bytes");

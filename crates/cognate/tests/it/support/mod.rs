@@ -3,6 +3,7 @@
 pub(crate) mod figure1;
 pub(crate) mod harness;
 pub(crate) mod matrices;
+pub(crate) mod model_files;
 pub(crate) mod p_norm;
 pub(crate) mod plain;
 pub(crate) mod readers;

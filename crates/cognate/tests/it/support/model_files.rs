@@ -1,0 +1,64 @@
+//! Model files byte by byte, and the released ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cognate::Model;
+pub(crate) use cognate::internal::FORMAT_VERSION;
+
+/// A released model of a format version.
+pub(crate) fn fixture(version: u32, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/v{version}-{name}.cog"))
+}
+
+/// A released model of today's format version, written first where that is asked for and it is not there.
+pub(crate) fn fixture_of(name: &str, model: &Model) -> PathBuf {
+    let path = fixture(FORMAT_VERSION, name);
+    if std::env::var_os("COGNATE_BLESS").is_some() && !path.exists() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, model.to_bytes()).unwrap();
+    }
+    path
+}
+
+/// Loads a released model and checks that writing it changes nothing but, in older versions, its header.
+pub(crate) fn released(path: &Path) -> Model {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let model = Model::from_bytes(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let written = model.to_bytes();
+    if bytes[8..12] == FORMAT_VERSION.to_le_bytes() {
+        assert!(written == bytes, "{} comes back otherwise", path.display());
+    } else {
+        assert_eq!(written[8..12], FORMAT_VERSION.to_le_bytes());
+        assert!(sections(&written)[1..] == sections(&bytes)[1..], "{} comes back otherwise", path.display());
+        assert!(Model::from_bytes(&written).unwrap().to_bytes() == written);
+    }
+    model
+}
+
+/// Contents of the three sections, the first beginning at byte 12.
+pub(crate) fn sections(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut at = 12;
+    let mut next = || {
+        let length = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+        let section = bytes[at + 8..at + 8 + length].to_vec();
+        at += 8 + length + 4;
+        section
+    };
+    (0..3).map(|_| next()).collect()
+}
+
+/// A model file of these sections, with right checksums.
+pub(crate) fn assembled(version: u32, sections: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = b"COGNATE\0".to_vec();
+    bytes.extend(version.to_le_bytes());
+    let mut covered = 0;
+    for section in sections {
+        bytes.extend((section.len() as u64).to_le_bytes());
+        bytes.extend(section);
+        let checksum = crc32fast::hash(&bytes[covered..]);
+        bytes.extend(checksum.to_le_bytes());
+        covered = bytes.len();
+    }
+    bytes
+}
