@@ -40,13 +40,14 @@ def test_names_are_features_of_their_own() -> None:
     model.learn_one({"price": 0.5, "colour": "red", "new": True, "gone": None}, 1, task="a")
     assert model.weights("a") == {"price": 0.5, "colour=red": 1.0, "new": 1.0}
     assert model.margin_one({"colour": "red"}, "a") == 1 and model.margin_one({"colour": "blue"}, "a") == 0
-    assert model.config_["reading"]["format"] == "jsonl", "as a file of JSON lines has it"
+    assert model.config_["format"] == {"jsonl": {}}, "as a file of JSON lines has it"
+    assert model.config_["naming"] == {"named": {}}
     again = pickle.loads(pickle.dumps(model))
     assert again.margin_one({"price": 2.0}, "a") == 1.0
 
 
 def test_hashed_names() -> None:
-    model = Learner("perceptron", stream={"format": "jsonl", "bits": 10})
+    model = Learner("perceptron", stream={"naming": {"hashed": {"bits": 10}}})
     assert model.learn_one({"a": 1.0}, 1).margin_one({"a": 3.0}) == 3.0
 
 

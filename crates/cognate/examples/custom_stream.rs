@@ -40,7 +40,8 @@ impl Stream for Clicks {
             // The page, and the hour of the day; users click on even pages, the last one on odd ones.
             let (page, hour) = (at * 2_654_435_761 >> 24 & 15, 16 + (at / USERS) % 24);
             let clicks = (page % 2 == 0) == (user + 1 < USERS);
-            let features = SparseView::try_new(&[page, hour], &[1.0, 0.2]).expect("page comes before hour");
+            let indices = [page, hour];
+            let features = SparseView::try_new(&indices, &[1.0, 0.2]).expect("pages come before hours");
             batch.push(Example { task: TaskId(user), features, label: if clicks { 1.0 } else { -1.0 } });
         }
         self.next += batch.len() as u32;

@@ -107,15 +107,18 @@ fn hashed_names_are_asked_for_and_told() {
 fn flags_of_one_format_are_refused_for_another() {
     let folder = folder();
     for (flags, message) in [
-        ("--task-column user", "stream.task-column: is a parameter of the format `csv`"),
-        ("--task-namespace u", "stream.task-namespace: is a parameter of the format `vw`"),
-        ("--bits 18", "stream.bits: features of `svm` have numbers, and nothing is hashed"),
-        ("--format vw --bits 32", "stream.bits: must be from 1 to 31, got 32"),
+        ("--task-column user", "--task-column: is a parameter of the format `csv`; add --format csv"),
+        ("--task-namespace u", "--task-namespace: is a parameter of the format `vw`; add --format vw"),
+        ("--bits 18", "stream.naming: features of `svm` have numbers, and nothing is named or hashed"),
+        ("--format vw --bits 32", "stream.naming.hashed.bits: must be from 1 to 31, got 32"),
         (
             "--format vw --no-names",
-            "stream.names: names can be forgotten only where they are hashed; give `bits`",
+            "--no-names: names can be forgotten only where they are hashed; add --bits",
         ),
-        ("--format vw --bits 8 --features 9", "features: `stream.bits` says how many there are"),
+        (
+            "--format vw --bits 8 --features 9",
+            "features: `stream.naming.hashed.bits` says how many there are",
+        ),
         ("--format csv --one-vs-all --task-column user", "stream.one-vs-all: classes are the tasks"),
         ("--format xml", "--format xml: unknown variant `xml`, expected one of `"),
         ("--format csv --ask q.csv", "--ask: rows of CSV mean nothing without their header"),

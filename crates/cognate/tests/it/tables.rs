@@ -2,7 +2,7 @@
 
 use cognate::run::RunOptions;
 use cognate::stream::{
-    Batch, FeatureValue, Features, Indices, Labels, Memory, RowTasks, Table, TableError, TableStream, Values,
+    Batch, FeatureValue, Features, Indices, Labels, Memory, RowTasks, Table, TableError, Values,
 };
 use cognate::{Example, Model, RunConfig, Stream, TaskId};
 
@@ -37,9 +37,9 @@ fn tasks_of(model: &Model) -> RowTasks {
 /// What a model becomes by learning a table.
 fn learnt(table: &Table<'_>, order: Option<&[i64]>) -> (Vec<u8>, Vec<String>) {
     let mut model = model(r#"{"stream": {"normalize": "l2"}}"#);
-    let (tasks, preprocess) = (tasks_of(&model), model.config().preprocess);
+    let tasks = tasks_of(&model);
     table.check(None).unwrap();
-    let stream = TableStream::new(table, &tasks, preprocess, None).unwrap();
+    let stream = model.table(table, &tasks).unwrap();
     let mut stream = stream.labelled(Values::F64(&LABELS), Labels::Required).unwrap();
     if let Some(order) = order {
         stream = stream.ordered(order).unwrap();
@@ -54,7 +54,7 @@ fn every_layout_is_the_same_rows_as_a_stream() {
     let mut fresh = model(r#"{"stream": {"normalize": "l2"}}"#);
     let mut scaled = Batch::default();
     let (tasks, table) = (tasks_of(&fresh), sparse(&STARTS, &INDICES, &VALUES));
-    TableStream::new(&table, &tasks, fresh.config().preprocess, None).unwrap().fill(&mut scaled).unwrap();
+    fresh.table(&table, &tasks).unwrap().fill(&mut scaled).unwrap();
     for (at, name) in ["7", "b", "7"].into_iter().enumerate() {
         let Example { features, .. } = scaled.example(at);
         memory.push(name, Example { task: TaskId(0), features, label: LABELS[at] });
@@ -87,8 +87,8 @@ fn tasks_are_met_in_the_order_in_which_rows_come_out() {
     assert_eq!(learnt(&table, None).1, ["7", "b"]);
     assert_eq!(learnt(&table, Some(&[1, 0, 2])).1, ["b", "7"]);
     let (model, table) = (model("{}"), sparse(&STARTS, &INDICES, &VALUES));
-    let (tasks, preprocess) = (tasks_of(&model), model.config().preprocess);
-    let ordered = TableStream::new(&table, &tasks, preprocess, None).unwrap().ordered(&[0, 3]);
+    let tasks = tasks_of(&model);
+    let ordered = model.table(&table, &tasks).unwrap().ordered(&[0, 3]);
     assert!(matches!(ordered.unwrap_err(), TableError::Index { index: 3, largest: 2, .. }));
 }
 
@@ -118,8 +118,8 @@ fn a_bad_table_is_told_with_its_place() {
 #[test]
 fn bad_labels_and_tasks_are_told_with_their_row() {
     let (model, table) = (model(r#"{"tasks": ["7", "b"]}"#), sparse(&STARTS, &INDICES, &VALUES));
-    let (tasks, preprocess) = (tasks_of(&model), model.config().preprocess);
-    let stream = || TableStream::new(&table, &tasks, preprocess, None).unwrap();
+    let tasks = tasks_of(&model);
+    let stream = || model.table(&table, &tasks).unwrap();
     for (labels, message) in [
         (&[1.0, 2.0, 1.0][..], "row 1: found label 2; expected -1 or +1, or 0 or 1"),
         (&[1.0, f64::NAN, 1.0], "row 1: found label NaN; expected -1 or +1, or 0 or 1"),
@@ -143,7 +143,7 @@ fn bad_labels_and_tasks_are_told_with_their_row() {
         "row 3: found \"\"; expected the name of a task"
     );
     more.push(model.tasks(), "b").unwrap();
-    let error = TableStream::new(&table, &more, preprocess, None).unwrap_err();
+    let error = model.table(&table, &more).unwrap_err();
     assert_eq!(error.to_string(), "there are 4 tasks; expected 3");
 }
 
