@@ -3,8 +3,9 @@
 
 use std::sync::atomic::Ordering;
 
+use cognate::algorithms::CostClass;
 use cognate::internal::generator;
-use cognate::{Example, LearnerConfig, SparseView, TaskId, Tasks};
+use cognate::{Example, LearnerConfig, REGISTRY, SparseView, TaskId, Tasks};
 use rand::RngExt as _;
 use serde_json::{Value, json};
 
@@ -44,7 +45,10 @@ fn most_held(learner: &Value) -> (usize, usize) {
 #[test]
 fn a_million_rounds_hold_no_more_than_the_first_tenth() {
     let _alone = alone();
-    for id in ["budget-random", "budget-forgetron", "budget-projectron", "budget-shared-projectron"] {
+    let budgeted = REGISTRY.iter().filter(|about| about.cost_class == CostClass::Budget);
+    let ids: Vec<&str> = budgeted.map(|about| about.id).collect();
+    assert!(ids.len() >= 4, "{ids:?}");
+    for id in ids {
         let (early, most) = most_held(&json!({id: {"budget": BUDGET, "kernel": "gaussian"}}));
         // Tables are cleared away when they are half too large, which the last rounds may do a little later than the
         // first ones did.

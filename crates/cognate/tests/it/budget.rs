@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cognate::algorithms::CostClass;
 use cognate::bounds::{Certificate, Comparator, Theorems, Transcript};
 use cognate::internal::generator;
-use cognate::{Example, Learner, LearnerConfig, SparseView, Support, TaskId, Tasks};
+use cognate::{Example, Learner, LearnerConfig, REGISTRY, SparseView, Support, TaskId, Tasks};
 use rand::RngExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -241,6 +242,12 @@ fn relations_of_graphs_agree() {
 
 const LEARNERS: [&str; 4] =
     ["budget-random", "budget-forgetron", "budget-projectron", "budget-shared-projectron"];
+
+#[test]
+fn every_learner_on_a_budget_is_tested_here() {
+    let budgeted = REGISTRY.iter().filter(|about| about.cost_class == CostClass::Budget);
+    assert_eq!(budgeted.map(|about| about.id).collect::<Vec<_>>(), LEARNERS);
+}
 
 /// Related tasks on a few dense features, one label in ten flipped.
 fn noisy(tasks: u32, features: u32, count: usize) -> Vec<Line> {
