@@ -37,6 +37,16 @@ impl Number for f64 {
     }
 }
 
+impl<T> Block<T> {
+    /// Takes out row `at` of rows of `width` numbers each, where there are so many.
+    pub(crate) fn remove_row(&mut self, at: usize, width: usize) {
+        let (start, end) = (at * width, (at + 1) * width);
+        if end <= self.0.len() {
+            self.0.drain(start..end);
+        }
+    }
+}
+
 impl<T: Number> Serialize for Block<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let swapped: Vec<T>;

@@ -178,6 +178,17 @@ impl Tasks {
         }
     }
 
+    /// Forgets the name of a task; those after it come one number earlier.
+    pub(crate) fn remove(&mut self, task: TaskId) {
+        let mut kept = Self { limit: self.limit, ..Self::default() };
+        for (at, name) in self.names().enumerate() {
+            if at != task.index() {
+                kept.push(name);
+            }
+        }
+        *self = kept;
+    }
+
     /// Gives the remaining declared tasks the names `1`, `2`, ….
     pub(crate) fn name_by_number(&mut self) {
         for number in 1..=self.limit.unwrap_or(0) {
@@ -244,6 +255,21 @@ mod tests {
         assert_eq!(tasks.meet("c"), Err(TaskLimit { declared: 2 }));
         assert_eq!(Tasks::named(["x", "y", "x"]).unwrap_err(), "x");
         assert_eq!(Tasks::numbered(3).names().collect::<Vec<_>>(), ["1", "2", "3"]);
+    }
+
+    #[test]
+    fn a_task_that_is_removed_leaves_its_number_to_the_next() {
+        let mut tasks = Tasks::open();
+        for name in ["b", "10", "9", "a"] {
+            tasks.meet(name).unwrap();
+        }
+        tasks.remove(TaskId(1));
+        assert_eq!(tasks.names().collect::<Vec<_>>(), ["b", "9", "a"]);
+        assert_eq!(
+            (tasks.find("10"), tasks.find("9"), tasks.find("a")),
+            (None, Some(TaskId(1)), Some(TaskId(2)))
+        );
+        assert_eq!(tasks.meet("10"), Ok(TaskId(3)));
     }
 
     #[test]

@@ -302,4 +302,11 @@ impl Algorithm for Collaborative {
         (self.weights, self.mixing.lagged, self.tasks) = (weights, lagged, tasks);
         Ok(())
     }
+
+    fn forget(state: &mut CollaborativeState, task: usize) -> bool {
+        state.tasks -= 1;
+        state.weights.remove_task(task);
+        state.lagged.remove_task(task);
+        true
+    }
 }

@@ -45,6 +45,7 @@ pub use shared_loss_perceptron::{LossNorm, SharedLossPerceptron, SharedLossPerce
 use crate::bounds::Theorem;
 use crate::choice::{allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem, SnapshotError, StateError};
+use crate::example::TaskId;
 use crate::interaction::{InteractionConfig, InteractionFileError};
 use crate::learner::{Inspect, LearnOne, Predict};
 use crate::tasks::Tasks;
@@ -170,6 +171,12 @@ pub(crate) trait Algorithm: Predict + Inspect + Sized {
 
     /// Puts a saved form into a learner just built from the same config.
     fn restore(&mut self, state: Self::State) -> Result<(), StateError>;
+
+    /// Takes a task, by number, out of a saved form; those after it come one number earlier. False where a learner does
+    /// not keep what it knows about a task apart.
+    fn forget(_state: &mut Self::State, _task: usize) -> bool {
+        false
+    }
 }
 
 macro_rules! registry {
@@ -321,6 +328,29 @@ macro_rules! registry {
             pub(crate) fn to_bytes(&self) -> Vec<u8> {
                 let bytes = match self { $(Self::$variant(learner) => rmp_serde::to_vec_named(&learner.state()),)* };
                 bytes.expect("learner state holds only what MessagePack can hold")
+            }
+
+            /// A learner of the same config that knows nothing of one task, for the tasks that remain; none where it does
+            /// not keep tasks apart.
+            pub(crate) fn without(
+                &self,
+                task: TaskId,
+                config: &LearnerConfig,
+                remaining: &Tasks,
+                features: Option<u32>,
+            ) -> Option<Self> {
+                let mut fresh = config.build_for(remaining, features).ok()?;
+                match (self, &mut fresh) {
+                    $((Self::$variant(learner), Self::$variant(fresh)) => {
+                        let mut state = learner.state();
+                        if !$learner::forget(&mut state, task.index()) {
+                            return None;
+                        }
+                        fresh.restore(state).expect("a saved form without a task is a saved form");
+                    })*
+                    _ => return None,
+                }
+                Some(fresh)
             }
 
             /// Puts saved state into a learner just built from the same config.

@@ -243,6 +243,12 @@ impl Algorithm for PassiveAggressive {
         self.tasks = tasks;
         Ok(())
     }
+
+    fn forget(state: &mut PassiveAggressiveState, task: usize) -> bool {
+        state.tasks -= 1;
+        state.weights.remove_task(task);
+        true
+    }
 }
 
 #[cfg(test)]

@@ -401,6 +401,14 @@ impl Algorithm for Perceptron {
         self.tasks = tasks;
         Ok(())
     }
+
+    /// Not where a graph or a matrix names its tasks.
+    fn forget(state: &mut PerceptronState, task: usize) -> bool {
+        state.tasks -= 1;
+        state.uniform.iter_mut().for_each(|weights| weights.remove_task(task));
+        state.auto.iter_mut().for_each(|auto| auto.remove_task(task));
+        state.blocks.is_none()
+    }
 }
 
 #[cfg(test)]

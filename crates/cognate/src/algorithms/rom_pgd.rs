@@ -232,4 +232,11 @@ impl Algorithm for RomPgd {
             _ => Err(StateError::new("the weights are not of the kind that eta asks for")),
         }
     }
+
+    fn forget(state: &mut RomPgdState, task: usize) -> bool {
+        state.tasks -= 1;
+        state.fixed.iter_mut().for_each(|fixed| fixed.remove_task(task));
+        state.auto.iter_mut().for_each(|auto| auto.remove_task(task));
+        true
+    }
 }

@@ -341,4 +341,11 @@ impl Algorithm for RomRda {
         (self.averages.rounds, self.tasks) = (state.rounds, tasks);
         Ok(())
     }
+
+    fn forget(state: &mut RomRdaState, task: usize) -> bool {
+        state.tasks -= 1;
+        state.weights.remove_task(task);
+        state.norms.remove_task(task);
+        true
+    }
 }

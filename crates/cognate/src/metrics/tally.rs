@@ -168,6 +168,17 @@ impl Metrics {
         self.total.count(label, margin, updated, queried);
     }
 
+    /// Forgets the counts of a task; those after it come one number earlier.
+    pub(crate) fn remove(&mut self, task: TaskId) {
+        if task.index() < self.tasks.len() {
+            let gone = self.tasks.remove(task.index());
+            self.met -= usize::from(gone.examples > 0);
+            let mut total = self.total.counts();
+            total.iter_mut().zip(gone.counts()).for_each(|(sum, count)| *sum -= count);
+            self.total = Tally::from_counts(&total);
+        }
+    }
+
     pub(crate) fn state(&self) -> MetricsState {
         MetricsState {
             counts: Block(self.tasks.iter().flat_map(Tally::counts).collect()),

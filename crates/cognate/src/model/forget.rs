@@ -1,24 +1,51 @@
-//! Forgetting a task.
+//! Forgetting a task: its own weights, its counts, its name.
 
 use super::Model;
 use crate::error::UnknownTask;
 
 /// Why a task was not forgotten.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForgetError {
     /// There is no such task.
     #[error(transparent)]
     Unknown(#[from] UnknownTask),
+    /// The config names the task, or their number.
+    #[error("task {task:?} was declared; only tasks that were met on the way can be forgotten")]
+    Declared {
+        /// The task.
+        task: String,
+    },
+    /// What the learner keeps is not apart by task.
+    #[error(
+        "`{learner}` does not keep what it knows about a task apart from the rest, and cannot forget one"
+    )]
+    Inseparable {
+        /// The learner's id.
+        learner: &'static str,
+    },
 }
 
 impl Model {
-    /// Placeholder.
+    /// Forgets a task that was met on the way: its own weights, its counts, its name. Tasks after it come one number earlier.
+    ///
+    /// What its examples taught the weights that tasks share stays, and so do names of features. Streams that were made for
+    /// the model before do not fit it any more. Costs as much as saving and loading the model.
     ///
     /// # Errors
-    /// When no task is called so.
+    /// When no task is called so, tasks were declared, or the learner does not keep tasks apart; nothing has changed then.
     pub fn forget_task(&mut self, name: &str) -> Result<(), ForgetError> {
-        self.task(name)?;
+        let task = self.task(name)?;
+        if self.tasks.limit().is_some() {
+            return Err(ForgetError::Declared { task: name.to_owned() });
+        }
+        let mut tasks = self.tasks.clone();
+        tasks.remove(task);
+        let inseparable = || ForgetError::Inseparable { learner: self.learner.about().id };
+        let without = self.learner.without(task, &self.config.learner, &tasks, self.config.features);
+        self.learner = without.ok_or_else(inseparable)?;
+        self.tasks = tasks;
+        self.metrics.remove(task);
         Ok(())
     }
 }

@@ -238,3 +238,14 @@ pub(crate) struct LaggedState {
     time_counts: Block<u64>,
     times: Block<u64>,
 }
+
+impl LaggedState {
+    /// Takes out the rounds of a task, where there are some; tasks after it come one number earlier.
+    pub(crate) fn remove_task(&mut self, task: usize) {
+        let Some(kept) = self.time_counts.0.get(task).copied() else { return };
+        let start: u64 = self.time_counts.0[..task].iter().sum();
+        self.times.0.drain(start as usize..(start + kept) as usize);
+        self.time_counts.remove_row(task, 1);
+        self.rounds.remove_row(task, 1);
+    }
+}

@@ -80,6 +80,12 @@ pub(crate) struct NormsState {
 }
 
 impl NormsState {
+    /// Takes out the norm of a task, where there is one; those after it come one number earlier.
+    pub(crate) fn remove_task(&mut self, task: usize) {
+        self.squared.remove_row(task, 1);
+        self.left.remove_row(task, 1);
+    }
+
     pub(crate) fn of(norms: impl Iterator<Item = Norm> + Clone) -> Self {
         Self {
             squared: Block(norms.clone().map(|norm| norm.squared).collect()),

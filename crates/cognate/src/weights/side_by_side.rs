@@ -564,3 +564,17 @@ pub(crate) struct SideBySideState {
     own_slots: Block<u32>,
     own: Block<f64>,
 }
+
+impl SideBySideState {
+    /// Takes out a task's own entries; tasks after it come one number earlier.
+    pub(crate) fn remove_task(&mut self, task: usize) {
+        let Some(end) = self.own_ends.0.get(task).copied() else { return };
+        let start = if task == 0 { 0 } else { self.own_ends.0[task - 1] };
+        let width = self.own.0.len().checked_div(self.own_slots.0.len()).unwrap_or(0);
+        let entries = start as usize..end as usize;
+        self.own.0.drain(entries.start * width..entries.end * width);
+        self.own_slots.0.drain(entries);
+        self.own_ends.0.remove(task);
+        self.own_ends.0[task..].iter_mut().for_each(|later| *later -= end - start);
+    }
+}

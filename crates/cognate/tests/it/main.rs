@@ -9,6 +9,7 @@ mod conformance;
 mod convex;
 mod door;
 mod family;
+mod forgetting;
 mod formats;
 mod identities;
 mod names;

@@ -237,3 +237,10 @@ pub(crate) struct AutoState {
     weights: SideBySideState,
     hedge: HedgeState,
 }
+
+impl AutoState {
+    /// Takes out a task's own weights; tasks after it come one number earlier.
+    pub(crate) fn remove_task(&mut self, task: usize) {
+        self.weights.remove_task(task);
+    }
+}

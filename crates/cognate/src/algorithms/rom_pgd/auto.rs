@@ -370,6 +370,15 @@ pub(crate) struct AutoState {
     counts: Block<u64>,
 }
 
+impl AutoState {
+    /// Takes out a task; those after it come one number earlier.
+    pub(crate) fn remove_task(&mut self, task: usize) {
+        self.weights.remove_task(task);
+        // The first row is of all tasks.
+        self.counts.remove_row(task + 1, COUNTED);
+    }
+}
+
 impl Auto {
     pub(super) fn state(&self) -> AutoState {
         let counts = std::iter::once(&self.judge.all).chain(&self.judge.each);

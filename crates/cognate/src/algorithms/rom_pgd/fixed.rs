@@ -324,6 +324,16 @@ pub(crate) struct FixedState {
     norms: NormsState,
 }
 
+impl FixedState {
+    /// Takes out a task; those after it come one number earlier.
+    pub(crate) fn remove_task(&mut self, task: usize) {
+        self.weights.remove_task(task);
+        self.individual.remove_row(task, 1);
+        self.outlier.remove_row(task, 1);
+        self.norms.remove_task(task);
+    }
+}
+
 impl Fixed {
     pub(super) fn state(&self) -> FixedState {
         let own = &self.steps.own;
