@@ -285,9 +285,12 @@ impl SharedOwn {
             let end = range.ok_or_else(|| StateError::new("own vectors and their ends disagree"))?;
             let keys = &state.own_slots.0[start..end];
             if keys.windows(2).any(|pair| pair[0] >= pair[1])
+                || keys.first() == Some(&NOWHERE)
                 || keys.last().is_some_and(|slot| *slot as usize >= slots)
             {
-                return Err(StateError::new("an own vector's slots are not increasing and in range"));
+                return Err(StateError::new(
+                    "a task's slots are not increasing, from 1 to the number of features",
+                ));
             }
             let mut table = IndexMap::default();
             for (slot, weight) in keys.iter().zip(&state.own.0[start..end]) {

@@ -524,7 +524,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
                 || keys.first() == Some(&NOWHERE)
                 || keys.last().is_some_and(|slot| *slot as usize >= slots)
             {
-                return Err(StateError::new("an own vector's slots are not increasing and in range"));
+                return Err(StateError::new(
+                    "a task's slots are not increasing, from 1 to the number of features",
+                ));
             }
             let mut table = IndexMap::default();
             for (at, slot) in keys.iter().enumerate() {
