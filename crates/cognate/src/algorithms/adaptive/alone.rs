@@ -12,9 +12,9 @@ use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
 use crate::learner::Outcome;
 use crate::stream::Batch;
-use crate::table::AHEAD;
-use crate::weights::SideBySide;
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::table::{AHEAD, Locate};
+use crate::weights::side_by_side::Found;
+use crate::weights::{SideBySide, SlotTablesState};
 
 /// w, precision, s; nothing is shared, which the table keeps a number for.
 type Table = SideBySide<1, 3>;
@@ -220,7 +220,7 @@ impl Alone {
 /// Saved form of [`Alone`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AloneState {
-    weights: SideBySideState,
+    weights: SlotTablesState,
     vectors: Vec<Vector>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     averages: Option<AveragesState>,

@@ -11,8 +11,8 @@ use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
 use crate::linalg::check_finite;
-use crate::weights::SideBySide;
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::weights::side_by_side::Found;
+use crate::weights::{SideBySide, SlotTablesState};
 
 /// Sums of an own or a shared weight's steps: two members keep each kind.
 type Pair = [f64; 2];
@@ -196,7 +196,7 @@ pub(super) fn less(weights: Vec<(u32, f64)>, beyond: Vec<(u32, f64)>) -> Vec<(u3
 /// Saved form of [`Averages`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AveragesState {
-    sums: SideBySideState,
+    sums: SlotTablesState,
     shared_intercept: Block<f64>,
     own_intercepts: Block<f64>,
     examples: u64,

@@ -27,10 +27,10 @@ use crate::learner::Outcome;
 use crate::linalg::check_finite;
 use crate::linalg::wide::{Simd, WithSimd, wide_work};
 use crate::stream::Batch;
-use crate::table::AHEAD;
 use crate::table::prefetch::prefetch;
-use crate::weights::SideBySide;
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::table::{AHEAD, Locate};
+use crate::weights::side_by_side::Found;
+use crate::weights::{SideBySide, SlotTablesState};
 
 /// Share of the coupled member's prior variance that all tasks have in common, where b is not given: as b = K.
 const COMMON: f64 = 0.5;
@@ -379,7 +379,7 @@ impl Together {
         task_of: &dyn Fn(TaskId) -> TaskId,
         margins: &mut Vec<f64>,
     ) {
-        self.weights.find_ahead(examples, task_of, |task, x, found| {
+        self.weights.read_ahead(examples, task_of, |task, x, found| {
             margins.push(self.mind.see(&self.weights, task, x, found).margin);
         });
     }
@@ -500,7 +500,7 @@ impl Together {
 /// Saved form of [`Together`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TogetherState {
-    weights: SideBySideState,
+    weights: SlotTablesState,
     mixer: MixerState,
     sizes: Sizes,
     clock: Clock,
