@@ -3,179 +3,126 @@
 //! Paper: none of its own. MP10 section 4 shows that what learns like a Perceptron becomes a multitask learner through
 //! the interaction; the steps are a diagonal second-order method as AROW (Crammer, Kulesza and Dredze 2009) and online
 //! Bayesian logistic regression are, implicit as in Kulis and Bartlett 2010, normalised as in Ross, Mineiro and Langford
-//! 2013. Ours: the mixture that finds the strength of sharing (`adaptive/mixer.rs`), the trust and the side of every task, which
-//! are a learnt relation of rank one (`adaptive/trust.rs`), groups that tasks sort themselves into, which give it more ranks
-//! (`adaptive/groups.rs`), one precision for all members, and that what is well learnt is left out (`adaptive/doubt.rs`).
-//! Protocol: one task a round.
+//! 2013. Ours: the mixture that finds the strength of sharing, the trust and the side of every task (a learnt relation of
+//! rank one), groups that tasks sort themselves into (which give it more ranks), one precision for all members, and leaving
+//! out what is well learnt.
+//! Protocol: one task per round.
 //!
-//! State: see `adaptive/together.rs` (`coupled`, `pairwise`), `adaptive/alone.rs` (`independent`, `pooled`) and
-//! `adaptive/related.rs` (`graph`, `matrix`).
+//! State, for tasks i and groups g of tasks (one group unless `groups` says more). There are three members: `alone` has a
+//! vector per task, `pooled` one per group, `coupled` both. Per feature k, with one more that is always 1 (`intercept`):
 //!
-//! Predict: a'z, z the margins of the members' parts: a vector a task, one for all, and one of both. For a given b the
-//! last member alone, for `independent` and `pooled` one vector. The shared parts of a task count times its side, which is
-//! -1 for one that is opposed to the others.
-//! Update: w_k += v_k x_k y t, v_k = 1 / (m s_k^2 / (p r_k) + sum h x_k^2), t implicit (`adaptive/rule.rs`). R enters as the prior:
-//! of the variance p of a margin, R's share on the diagonal belongs to the task and the rest to all; for a graph or a matrix, R's
-//! correlations are those of the tasks' weights. a by a full second-order step.
+//! ```text
+//! A_i, B_i, c_i         own weights of `alone` and of `coupled`, and the precision of both                       0
+//! P_g, Q_g, d_g, s_g    weights of `pooled`, shared ones of `coupled`, the precision of both, the largest |x|    0
+//! m                     mean, over the examples that taught, of sum_k r_k (x_k / s_k)^2
+//! a_l, H_l              per level l: weights of the four parts, and their 4 x 4 precision                  1/3, I/0.3
+//! f_i, F_i              per task: trust in its own and the shared part, and its 2 x 2 precision                1, 5 I
+//! b_i, e_i              per task: how its labels lean on P_g'x, and the precision of that                        1, 6
+//! n_i                   per task: examples; its level l is the number of binary digits of n_i                       0
+//! ```
 //!
-//! With `average` the mean of the weights predicts (`adaptive/averages.rs`), and they step by their own margins.
+//! The last column is where it starts. r_k = s_k / (geometric mean of all s), cut to [1/4, 4]. For the feature that is always
+//! 1, s = r = 1. Level l starts from the nearest level below it, with H = 1/4 of that + 3/4 I/0.3.
 //!
-//! Cost: predict and update O(s) whatever K is, and O(s) a group to update where there are several; for a graph or a matrix O(s)
-//! a task of the block. Memory: touched weights, three
-//! numbers a weight of a task; for a graph or a matrix two a task of the block and feature.
+//! Predict:
+//!
+//! ```text
+//! side   = b_i sqrt(e_i), cut to [-1, 1]
+//! z      = (A_i'x, B_i'x, side P_g'x, side Q_g'x)
+//! margin = sum of a_l z, the first two times f_i[own], the last two times f_i[shared]
+//! ```
+//!
+//! Update, from the label y and the margin that was predicted, with side, z and g as they were then. σ(u) = 1 / (1 + exp(-u));
+//! l(u) = ln(1 + exp(-u)) or, with `hinge`, max(0, 1 - u). `regress(w, C, z)` is one second-order step of logistic regression:
+//! t = σ(-(y w'z + z'C^-1 z t)), w += y t C^-1 z, C += q (1 - q) z z' with q = σ(w'z) before the step.
+//!
+//! ```text
+//! sort     with `groups` > 1, for every group j: regress(b_ij, e_ij, u_j), u_j = P_j'x cut to [-1, 1];
+//!          L_ij += (ln(1 + exp(-y b_ij u_j)) - L_ij) / min(n_i, 100), this example counted, b_ij as it was before
+//! weigh    own, shared = the two halves of a_l'z without f_i; u = P_g'x cut to [-1, 1]
+//!          regress(a_l, H_l, z), regress(f_i, F_i, (own, shared)), regress(b_i, e_i, u): all three from what was before,
+//!          the first two with their z scaled down to a largest entry of 20
+//!          h = σ(margin) σ(-margin), or 1 with `hinge`
+//! gate     stop here if y A_i'x, y (B_i'x + side Q_g'x) and y side P_g'x all exceed 1.5 (1 with `hinge`), or if |x|^2 is
+//!          not finite; with n > 32768 examples in all and doubt = σ(-y margin), usual = (mean doubt - 0.08) (1 - 32768 / n):
+//!          stop if doubt < 0.7 usual; only P and Q learn if doubt < 2 usual
+//! sizes    s_gk = max(s_gk, |x_k|); where that is a value more than ten times as large as any before, A, B, P, Q of this
+//!          feature, task and group shrink by the same factor; then m takes this example in
+//! rates    v_k = 1 / (m s_k^2 / (p r_k) + c), for A and B with c = c_ik, for P and Q with c = d_gk;
+//!          p = 50 for A and P, 2.5 for B and Q, all times `rate`
+//! step     each member by its own margin M and variance V, t = -l'(y M + V t), or min(1, max(0, 1 - y M) / V) with `hinge`:
+//!          `alone`     M = A_i'x                   V = sum_k v_k x_k^2
+//!          `coupled`   M = B_i'x + side Q_g'x      V = sum_k (v_k of B + side^2 v_k of Q) x_k^2, of B only if B learns
+//!          `pooled`    M = side P_g'x              V = side^2 sum_k v_k x_k^2
+//! apply    A, B += y t v_k x_k; P, Q += side y t v_k x_k; c_ik, d_gk += h x_k^2, c where A and B learn
+//! move     with n_i >= 10, to the group of the least L_ij if that is less than where it is by 0.01; b_i, e_i = b_ij, e_ij
+//! ```
+//!
+//! L_ij starts at ln 2, and tasks in groups that are drawn from their numbers. Which constants are why is said where they are
+//! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` (1/3, 0.3, 20, 1/4), `trust.rs` (5; 1, 6), `groups.rs` (100, 10, 0.01),
+//! `doubt.rs` (32768, 0.08, 0.7, 2), `rule.rs` (1.5; 4; 10), `together.rs` (5 is half own and half shared).
+//!
+//! With a given b (`coupled`, `pairwise`) there is only `coupled`: the margin is B_i'x + Q'x, side = 1, nothing is weighed, h is
+//! that of its own margin, no logistic example is left out; p = 10 `rate`, of which own / (own + shared) is B's and the rest Q's, for
+//! R = own I + shared 11'. `independent` and `pooled` are one vector each by the same step, with p = 10 `rate`; each vector has m
+//! and s of its own (`adaptive/alone.rs`). For `graph` and `matrix` R's correlations are those of the tasks' weights
+//! (`adaptive/related.rs`). All of them take the step of `adaptive/step.rs`.
+//!
+//! With `forget`, keep = 2^(-1 / forget): c, d *= keep with every example; H_l, F_i and e_i go to keep times themselves plus
+//! (1 - keep) times their start when they are used. With `average`, predict and weigh use the means of A, B, P and Q, in which
+//! the weights after the n-th example count n times (`adaptive/averages.rs`); sizes, gate and step use the weights themselves.
+//!
+//! On simultaneous rounds the margin that was predicted is older than the weights: other tasks have moved them since. It decides h
+//! and doubt, which are about what was predicted. Parts and members are of the weights as they are, since an implicit step is about
+//! where it ends; from older margins K tasks of a round would all make the same step on what they share. In every other round
+//! the two are the same bits. Where there is one member, h is that of its present margin.
+//!
+//! Cost: predict and update O(s) whatever K is; with groups the update is O(s) per group; for a graph or a matrix both are O(s)
+//! per task of the block. Memory: touched weights, three numbers per weight of a task; for a graph or a matrix two per feature
+//! and task of the block.
 //!
 //! Bound: none is proven for the whole. Online Newton steps on the logistic loss have regret O(n_parts e^Z ln n) against the
 //! best fixed a on n examples with |z| <= Z (Hazan, Agarwal and Kale 2007); the mixture's are of that kind, but implicit
 //! and with the curvature itself, which the proof does not cover. Diagonal rates 1 / sum h x^2 have no such bound where
 //! coordinates compete.
 //!
-//! Departures: an example on which every member of the mixture has y margin > 1.5 teaches the mixture only, and so do, on long noisy
-//! streams, examples that leave less doubt than usual; those that leave about as much teach what is shared. Examples too long to be
-//! squared teach no weights. A margin of exactly 0 is a mistake whatever the label.
+//! Departures: the gate, which is no part of any loss. Examples too long to be squared teach no weights. A margin of exactly 0 is a
+//! mistake whatever the label.
 //! Reduces to: `independent` is K learners that know nothing of each other, each the one with K = 1; with K = 1 it is
 //! `pooled`. Multiplying all features by a constant divides their weights and leaves every margin as it was, up to rounding;
 //! multiplying one of them changes its prior deviation by a factor of four at most.
 
 mod alone;
 mod averages;
+mod config;
 mod doubt;
 mod groups;
+mod lanes;
+mod members;
 mod mixer;
 mod related;
+mod rows;
 mod rule;
-mod steps;
+mod step;
 mod together;
 mod trust;
 
 use alone::{Alone, AloneState};
+use config::Settings;
 use related::{Related, RelatedState};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use together::{Together, TogetherState};
 
-use super::{About, Algorithm, CostClass, Parameters, Protocol, check_positive, restored_tasks};
-use crate::choice::Tunable;
-use crate::error::{ConfigError, ConfigProblem, StateError};
+use super::{About, Algorithm, CostClass, Protocol, restored_tasks};
+use crate::error::{ConfigError, StateError};
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
-use crate::interaction::{CoupledConfig, Interaction, InteractionConfig, Scales, Uniform};
+use crate::interaction::{Interaction, Scales, Uniform};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, margins_one_by_one};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
+pub use config::AdaptiveConfig;
 pub use rule::Loss;
-
-/// Parameters of `adaptive`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct AdaptiveConfig {
-    /// How tasks influence each other
-    pub interaction: InteractionConfig,
-    /// What is made small
-    pub loss: Loss,
-    /// Half-life in examples: what was learnt so long ago counts half as much against what is new; left out, nothing is forgotten
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub forget: Option<f64>,
-    /// Whether the mean of all weights so far predicts, late ones counting more: steadier, seldom better; not with `forget`
-    pub average: bool,
-    /// Groups that tasks sort themselves into, each sharing weights of its own: for tasks of several kinds; with b = "auto"
-    #[schemars(range(min = 1, max = 64))]
-    pub groups: usize,
-    /// Whether there is a weight for a feature that is always 1
-    pub intercept: bool,
-    /// How far first steps go, against what suits most data; positive
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub rate: f64,
-}
-
-impl Default for AdaptiveConfig {
-    fn default() -> Self {
-        Self {
-            interaction: InteractionConfig::Coupled(CoupledConfig { b: Tunable::Auto }),
-            loss: Loss::default(),
-            forget: None,
-            average: false,
-            groups: 1,
-            intercept: true,
-            rate: 1.0,
-        }
-    }
-}
-
-impl Parameters for AdaptiveConfig {
-    fn validate(&self) -> Vec<ConfigProblem> {
-        let problems = self.interaction.validate_tunable().into_iter();
-        let mut problems: Vec<ConfigProblem> =
-            problems.map(|problem| problem.within("interaction")).collect();
-        problems.extend(check_positive("rate", self.rate));
-        problems.extend(self.forget.and_then(|half_life| check_positive("forget", half_life)));
-        if self.average && self.forget.is_some() {
-            let message = "the mean of all weights forgets nothing; take `average` or `forget`";
-            problems.push(ConfigProblem::new("average", message));
-        }
-        if !(1..=MOST_GROUPS).contains(&self.groups) {
-            let message = format!("{} is not between 1 and {MOST_GROUPS}", self.groups);
-            problems.push(ConfigProblem::new("groups", message));
-        } else if self.groups > 1 && !self.interaction.is_auto() {
-            let message =
-                "tasks sort themselves where the strength of sharing is found; leave `interaction` out";
-            problems.push(ConfigProblem::new("groups", message));
-        } else if self.groups > 1 && self.average {
-            let message = "means are of weights that all tasks share; take `average` or `groups`";
-            problems.push(ConfigProblem::new("groups", message));
-        }
-        problems
-    }
-
-    fn interaction(&self) -> Option<&InteractionConfig> {
-        Some(&self.interaction)
-    }
-
-    fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
-        Some(&mut self.interaction)
-    }
-}
-
-/// Groups at most: every example is weighed against each.
-const MOST_GROUPS: usize = 64;
-
-/// p: the prior variance of a member's margin.
-///
-/// Measured on 22 data sets and 4 streams: few data and little noise want wide ones, many noisy data narrow ones; the
-/// mixture has both.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Prior {
-    /// Of the members that are on their own or pooled, and where there is one member only.
-    wide: f64,
-    /// Of the coupled member of the mixture.
-    narrow: f64,
-}
-
-/// What the machines are told.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Settings {
-    loss: Loss,
-    forget: Option<f64>,
-    intercept: bool,
-    average: bool,
-    groups: usize,
-    prior: Prior,
-}
-
-impl Settings {
-    fn of(config: &AdaptiveConfig, mixture: bool) -> Self {
-        let AdaptiveConfig { loss, forget, average, groups, intercept, rate, .. } = *config;
-        let wide = if mixture { 50.0 } else { 10.0 };
-        Self {
-            loss,
-            forget,
-            average,
-            groups,
-            intercept,
-            prior: Prior { wide: wide * rate, narrow: 5.0 * rate },
-        }
-    }
-}
 
 /// Adds the weight of the feature that is always 1.
 fn add_intercept(weights: &mut Vec<(u32, f64)>, intercept: f64) {
@@ -223,6 +170,16 @@ impl Adaptive {
         self.tasks.max(task.index() + 1)
     }
 
+    /// Learns an example of which this margin was predicted; none is the present one.
+    fn learn_predicted(&mut self, example: Example<'_>, predicted: Option<f64>) -> Outcome {
+        self.tasks = self.tasks_with(example.task);
+        match &mut self.machine {
+            Machine::Alone(_, alone) => alone.learn(example),
+            Machine::Together(together) => together.learn(self.tasks, example, predicted),
+            Machine::Related(related) => related.learn(example),
+        }
+    }
+
     /// The two factors of R; none for a graph or a matrix.
     fn scales(&self, tasks: usize) -> Option<Scales> {
         match &self.machine {
@@ -251,18 +208,13 @@ impl Predict for Adaptive {
 }
 
 impl LearnOne for Adaptive {
-    /// The margin is that of the present state, which may be another than the one given where a round has several examples.
-    fn update(&mut self, example: Example<'_>, _margin: f64) -> bool {
-        self.learn(example).updated
+    /// The margin is the one that was predicted; steps are taken from that of the weights as they are, see the head of the file.
+    fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
+        self.learn_predicted(example, Some(margin)).updated
     }
 
     fn learn(&mut self, example: Example<'_>) -> Outcome {
-        self.tasks = self.tasks_with(example.task);
-        match &mut self.machine {
-            Machine::Alone(_, alone) => alone.learn(example),
-            Machine::Together(together) => together.learn(self.tasks, example),
-            Machine::Related(related) => related.learn(example),
-        }
+        self.learn_predicted(example, None)
     }
 
     /// As one by one, finding the weights of some examples ahead so that they are in cache when needed.
@@ -325,7 +277,7 @@ impl Inspect for Adaptive {
             Machine::Together(together) if together.is_mixture() => true,
             _ => self.loss == Loss::Logistic,
         };
-        log_odds.then(|| rule::other(-margin))
+        log_odds.then(|| rule::sigmoid(margin))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -392,5 +344,57 @@ impl Algorithm for Adaptive {
         }
         self.tasks = tasks;
         Ok(())
+    }
+
+    /// Not where a graph or a matrix names its tasks.
+    fn forget(&self, state: &mut AdaptiveState, task: usize) -> bool {
+        state.tasks -= 1;
+        let pooled = matches!(self.machine, Machine::Alone(Uniform::Pooled, _));
+        state.alone.iter_mut().for_each(|alone| alone.remove_task(task, pooled));
+        state.together.iter_mut().for_each(|together| together.remove_task(task));
+        state.related.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A learner after some examples of three tasks.
+    fn learnt(config: &AdaptiveConfig) -> Adaptive {
+        let mut learner = Adaptive::build(config, &Tasks::counted(3), None).unwrap();
+        for round in 0..60_u32 {
+            let values = [f64::from(round % 5) - 2.0, f64::from(round % 7) - 3.0];
+            let label = if values[0] + 0.5 * values[1] > 0.0 { 1.0 } else { -1.0 };
+            let features = SparseView::trusted(&[0, 4], &values);
+            learner.learn(Example { task: TaskId(round % 3), features, label });
+        }
+        learner
+    }
+
+    /// Precisions follow the margin that was predicted; the step begins at the weights as they are, whatever was predicted.
+    #[test]
+    fn an_update_believes_the_margin_that_it_is_given() {
+        let features = SparseView::trusted(&[0, 4], &[1.0, 0.5]);
+        let example = Example { task: TaskId(1), features, label: -1.0 };
+        let after = |learner: &Adaptive, margin: Option<f64>| {
+            let mut learner = learner.clone();
+            match margin {
+                Some(margin) => assert!(learner.update(example, margin)),
+                None => assert!(learner.learn(example).updated),
+            }
+            let first = learner.margin(example.task, features);
+            learner.learn(example);
+            [first.to_bits(), learner.margin(example.task, features).to_bits()]
+        };
+        let mixture = learnt(&AdaptiveConfig::default());
+        let predicted = mixture.margin(example.task, features);
+        assert_eq!(after(&mixture, Some(predicted)), after(&mixture, None));
+        let (now, older) = (after(&mixture, Some(predicted)), after(&mixture, Some(predicted + 2.0)));
+        assert_eq!(now[0], older[0], "the same step");
+        assert_ne!(now[1], older[1], "other precisions after it");
+        let interaction = serde_json::from_str("\"independent\"").unwrap();
+        let single = learnt(&AdaptiveConfig { interaction, ..AdaptiveConfig::default() });
+        assert_eq!(after(&single, Some(7.0)), after(&single, None), "h is of its present margin");
     }
 }

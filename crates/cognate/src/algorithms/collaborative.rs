@@ -32,11 +32,11 @@ use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Predict};
 use crate::stream::Batch;
-use crate::table::AHEAD;
+use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
-use crate::weights::SideBySide;
 use crate::weights::lagged::{Lagged, LaggedState};
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::weights::side_by_side::Found;
+use crate::weights::{SideBySide, SlotTablesState};
 
 /// Parameters of `collaborative`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -262,7 +262,7 @@ impl Inspect for Collaborative {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CollaborativeState {
     tasks: u64,
-    weights: SideBySideState,
+    weights: SlotTablesState,
     lagged: LaggedState,
 }
 
@@ -303,7 +303,7 @@ impl Algorithm for Collaborative {
         Ok(())
     }
 
-    fn forget(state: &mut CollaborativeState, task: usize) -> bool {
+    fn forget(&self, state: &mut CollaborativeState, task: usize) -> bool {
         state.tasks -= 1;
         state.weights.remove_task(task);
         state.lagged.remove_task(task);

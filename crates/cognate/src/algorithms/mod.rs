@@ -174,7 +174,7 @@ pub(crate) trait Algorithm: Predict + Inspect + Sized {
 
     /// Takes a task, by number, out of a saved form; those after it come one number earlier. False where a learner does
     /// not keep what it knows about a task apart.
-    fn forget(_state: &mut Self::State, _task: usize) -> bool {
+    fn forget(&self, _state: &mut Self::State, _task: usize) -> bool {
         false
     }
 }
@@ -343,7 +343,7 @@ macro_rules! registry {
                 match (self, &mut fresh) {
                     $((Self::$variant(learner), Self::$variant(fresh)) => {
                         let mut state = learner.state();
-                        if !$learner::forget(&mut state, task.index()) {
+                        if !learner.forget(&mut state, task.index()) {
                             return None;
                         }
                         fresh.restore(state).expect("a saved form without a task is a saved form");

@@ -38,7 +38,7 @@ use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
 use crate::learner::{Inspect, LearnOne, Predict};
 use crate::tasks::Tasks;
-use crate::weights::p_norm_rows::{Group, Shape};
+use crate::weights::p_norm_rows::{GroupView, Shape};
 use crate::weights::{PNormRows, PNormRowsState};
 
 /// Parameters of `p-norm-perceptron`.
@@ -131,14 +131,14 @@ impl Groups {
     }
 
     /// The task's group, with the column of R that is the task's.
-    fn group(&self, task: TaskId) -> Group<'_> {
+    fn group(&self, task: TaskId) -> GroupView<'_> {
         match &self.interaction {
-            Interaction::Blocks(blocks) if let Some(place) = blocks.place(task) => Group {
+            Interaction::Blocks(blocks) if let Some(place) = blocks.place(task) => GroupView {
                 at: self.first_tasks[place.block] as usize,
                 // Column i of R is row i, since R is symmetric.
                 rates: blocks.relations()[place.block].row(place.column),
             },
-            _ => Group { at: task.index(), rates: &[1.0] },
+            _ => GroupView { at: task.index(), rates: &[1.0] },
         }
     }
 

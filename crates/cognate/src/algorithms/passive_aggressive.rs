@@ -26,8 +26,8 @@ use crate::learner::{Inspect, LearnOne, Outcome, Predict};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
-use crate::weights::shared_own::{Dots, Located, Parts};
-use crate::weights::{SharedOwn, SharedOwnState};
+use crate::weights::shared_own::{Dots, KeptParts};
+use crate::weights::{LocatedSlots, SharedOwn, SlotTablesState};
 
 /// Parameters of `passive-aggressive`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -99,11 +99,11 @@ pub struct PassiveAggressive {
     tasks: usize,
     weights: SharedOwn,
     /// Scratch, not state.
-    located: [Located; AHEAD],
+    located: [LocatedSlots; AHEAD],
 }
 
-fn parts(scope: Scope) -> Parts {
-    Parts { shared: scope == Scope::Global, own: scope == Scope::Individual }
+fn parts(scope: Scope) -> KeptParts {
+    KeptParts { shared: scope == Scope::Global, own: scope == Scope::Individual }
 }
 
 impl PassiveAggressive {
@@ -134,7 +134,7 @@ fn learn_located(
     config: &PassiveAggressiveConfig,
     weights: &mut SharedOwn,
     example: Example<'_>,
-    located: &mut Located,
+    located: &mut LocatedSlots,
 ) -> Outcome {
     let Example { task, features, label } = example;
     let margin = sum(weights.dots(task, features, located));
@@ -217,7 +217,7 @@ impl Inspect for PassiveAggressive {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PassiveAggressiveState {
     tasks: u64,
-    weights: SharedOwnState,
+    weights: SlotTablesState,
 }
 
 impl Algorithm for PassiveAggressive {
@@ -244,7 +244,7 @@ impl Algorithm for PassiveAggressive {
         Ok(())
     }
 
-    fn forget(state: &mut PassiveAggressiveState, task: usize) -> bool {
+    fn forget(&self, state: &mut PassiveAggressiveState, task: usize) -> bool {
         state.tasks -= 1;
         state.weights.remove_task(task);
         true

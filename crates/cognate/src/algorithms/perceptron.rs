@@ -36,8 +36,8 @@ use crate::learner::{Inspect, LearnOne, Outcome, Predict, learn_one_by_one, marg
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
-use crate::weights::shared_own::{Dots, Located, Parts};
-use crate::weights::{SharedOwn, SharedOwnState, TaskRows, TaskRowsState};
+use crate::weights::shared_own::{Dots, KeptParts};
+use crate::weights::{LocatedSlots, SharedOwn, SlotTablesState, TaskRows, TaskRowsState};
 
 /// Parameters of `perceptron`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct Perceptron {
     tasks: usize,
     weights: Weights,
     /// Scratch, not state.
-    located: [Located; AHEAD],
+    located: [LocatedSlots; AHEAD],
 }
 
 #[derive(Debug, Clone)]
@@ -78,10 +78,10 @@ enum Weights {
 }
 
 /// Tasks outside every block have weights of their own only.
-const OUTSIDE: Parts = Parts { shared: false, own: true };
+const OUTSIDE: KeptParts = KeptParts { shared: false, own: true };
 
-fn parts(rule: Uniform) -> Parts {
-    Parts { shared: rule != Uniform::Independent, own: rule != Uniform::Pooled }
+fn parts(rule: Uniform) -> KeptParts {
+    KeptParts { shared: rule != Uniform::Independent, own: rule != Uniform::Pooled }
 }
 
 /// The margin from the two inner products.
@@ -121,7 +121,7 @@ impl Perceptron {
         };
         self.tasks = tasks;
         let located = &mut self.located[at % AHEAD];
-        weights.relocate(example.features, located);
+        weights.settle(example.task, example.features, located);
         learn_located(*rule, weights, tasks, example, located)
     }
 
@@ -250,7 +250,7 @@ fn learn_located(
     weights: &mut SharedOwn,
     tasks: usize,
     example: Example<'_>,
-    located: &mut Located,
+    located: &mut LocatedSlots,
 ) -> Outcome {
     let Example { task, features, label } = example;
     let margin = combine(rule.scales(tasks), weights.dots(task, features, located));
@@ -320,9 +320,9 @@ impl Inspect for Perceptron {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PerceptronState {
     tasks: u64,
-    uniform: Option<SharedOwnState>,
+    uniform: Option<SlotTablesState>,
     blocks: Option<Vec<TaskRowsState>>,
-    outside: Option<SharedOwnState>,
+    outside: Option<SlotTablesState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     auto: Option<AutoState>,
 }
@@ -403,7 +403,7 @@ impl Algorithm for Perceptron {
     }
 
     /// Not where a graph or a matrix names its tasks.
-    fn forget(state: &mut PerceptronState, task: usize) -> bool {
+    fn forget(&self, state: &mut PerceptronState, task: usize) -> bool {
         state.tasks -= 1;
         state.uniform.iter_mut().for_each(|weights| weights.remove_task(task));
         state.auto.iter_mut().for_each(|auto| auto.remove_task(task));

@@ -233,7 +233,7 @@ impl Algorithm for RomPgd {
         }
     }
 
-    fn forget(state: &mut RomPgdState, task: usize) -> bool {
+    fn forget(&self, state: &mut RomPgdState, task: usize) -> bool {
         state.tasks -= 1;
         state.fixed.iter_mut().for_each(|fixed| fixed.remove_task(task));
         state.auto.iter_mut().for_each(|auto| auto.remove_task(task));

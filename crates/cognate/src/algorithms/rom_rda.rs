@@ -35,8 +35,8 @@ use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
 use crate::weights::norm::NormsState;
-use crate::weights::shared_own::{self, Dots, Located};
-use crate::weights::{Norm, SharedOwn, SharedOwnState};
+use crate::weights::shared_own::{Dots, KeptParts};
+use crate::weights::{LocatedSlots, Norm, SharedOwn, SlotTablesState};
 
 /// Parameters of `rom-rda`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +92,7 @@ pub struct RomRda {
     weights: SharedOwn,
     averages: Averages,
     /// Scratch, not state.
-    located: [Located; AHEAD],
+    located: [LocatedSlots; AHEAD],
 }
 
 /// What makes weights of the sums.
@@ -141,7 +141,7 @@ impl Averages {
     }
 
     /// Adds the gradient of an example with a loss; right after the dots of the same example.
-    fn add(&mut self, weights: &mut SharedOwn, example: Example<'_>, dots: Dots, located: &mut Located) {
+    fn add(&mut self, weights: &mut SharedOwn, example: Example<'_>, dots: Dots, located: &mut LocatedSlots) {
         let Example { task, features, label } = example;
         weights.add(task, features, label, located);
         if self.norms.len() <= task.index() {
@@ -155,7 +155,12 @@ impl Averages {
     }
 
     /// A round of one example whose features have been located.
-    fn learn(&mut self, weights: &mut SharedOwn, example: Example<'_>, located: &mut Located) -> Outcome {
+    fn learn(
+        &mut self,
+        weights: &mut SharedOwn,
+        example: Example<'_>,
+        located: &mut LocatedSlots,
+    ) -> Outcome {
         let dots = weights.dots(example.task, example.features, located);
         let margin = self.margin(example.task, dots);
         let updated = hinge(example.label, margin) > 0.0;
@@ -168,7 +173,7 @@ impl Averages {
 }
 
 /// Both sums are kept.
-const BOTH: shared_own::Parts = shared_own::Parts { shared: true, own: true };
+const BOTH: KeptParts = KeptParts { shared: true, own: true };
 
 impl RomRda {
     pub(super) const ABOUT: About = About {
@@ -303,7 +308,7 @@ impl Inspect for RomRda {
 pub(crate) struct RomRdaState {
     tasks: u64,
     rounds: u64,
-    weights: SharedOwnState,
+    weights: SlotTablesState,
     norms: NormsState,
 }
 
@@ -342,7 +347,7 @@ impl Algorithm for RomRda {
         Ok(())
     }
 
-    fn forget(state: &mut RomRdaState, task: usize) -> bool {
+    fn forget(&self, state: &mut RomRdaState, task: usize) -> bool {
         state.tasks -= 1;
         state.weights.remove_task(task);
         state.norms.remove_task(task);

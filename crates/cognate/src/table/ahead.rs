@@ -6,10 +6,13 @@ use crate::stream::Batch;
 /// Examples whose weights are on their way at a time.
 pub(crate) const AHEAD: usize = 4;
 
-/// Tables of weights that are found in two steps.
+/// Tables of weights that are found in steps, each of which asks for the memory that the next one needs.
 pub(crate) trait Locate {
     /// Where an example's weights are, as far as it is known.
-    type Located;
+    type Located: Default;
+
+    /// Examples that are settled at a time: the one that comes now, and later ones where settling asks for memory too.
+    const SETTLED: usize;
 
     /// Asks for what it takes to locate an example.
     fn ask(&self, task: TaskId, x: SparseView<'_>);
@@ -17,7 +20,10 @@ pub(crate) trait Locate {
     /// Locates an example, and asks for its weights.
     fn locate(&self, task: TaskId, x: SparseView<'_>, located: &mut Self::Located);
 
-    /// Locates an example of a batch, where there is such a one, and asks for what it takes to locate a later one.
+    /// Brings what was located up to date with what has been learnt since.
+    fn settle(&self, task: TaskId, x: SparseView<'_>, located: &mut Self::Located);
+
+    /// Locates the given example of a batch, if there is one, and asks for what it takes to locate a later one.
     #[inline]
     fn locate_ahead(
         &self,
@@ -33,6 +39,55 @@ pub(crate) trait Locate {
         if at < batch.len() {
             let Example { task, features, .. } = batch.example(at);
             self.locate(task_of(task), features, &mut located[at % AHEAD]);
+        }
+    }
+
+    /// Settles the given example of a batch, and as many more as [`Self::SETTLED`] says.
+    #[inline]
+    fn settle_next(
+        &self,
+        batch: &Batch,
+        at: usize,
+        task_of: impl Fn(TaskId) -> TaskId,
+        located: &mut [Self::Located; AHEAD],
+    ) {
+        for at in at..(at + Self::SETTLED).min(batch.len()) {
+            let Example { task, features, .. } = batch.example(at);
+            self.settle(task_of(task), features, &mut located[at % AHEAD]);
+        }
+    }
+
+    /// Shows the examples of a batch in order, settled.
+    #[inline]
+    fn read_ahead(
+        &self,
+        batch: &Batch,
+        task_of: &dyn Fn(TaskId) -> TaskId,
+        mut see: impl FnMut(TaskId, SparseView<'_>, &mut Self::Located),
+    ) {
+        let mut located: [Self::Located; AHEAD] = Default::default();
+        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, task_of, &mut located));
+        for (at, example) in batch.examples().enumerate() {
+            self.locate_ahead(batch, at + AHEAD - 1, task_of, &mut located);
+            self.settle_next(batch, at, task_of, &mut located);
+            see(task_of(example.task), example.features, &mut located[at % AHEAD]);
+        }
+    }
+
+    /// Learns the examples of a batch in order, settled.
+    #[expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
+    #[inline(always)]
+    fn learn_ahead(
+        &mut self,
+        batch: &Batch,
+        located: &mut [Self::Located; AHEAD],
+        mut learn: impl FnMut(&mut Self, Example<'_>, &mut Self::Located),
+    ) {
+        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, |task| task, located));
+        for (at, example) in batch.examples().enumerate() {
+            self.locate_ahead(batch, at + AHEAD - 1, |task| task, located);
+            self.settle_next(batch, at, |task| task, located);
+            learn(self, example, &mut located[at % AHEAD]);
         }
     }
 }

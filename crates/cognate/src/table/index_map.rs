@@ -9,11 +9,11 @@
 
 use std::marker::PhantomData;
 
-use super::line::{Line, lane_among};
+use super::cache_line::{CacheLine, lane_among};
 use super::prefetch::prefetch;
 
 /// A value that the table can hold: zero says "nothing here".
-pub(crate) trait Cell: Copy + PartialEq + Default {
+pub(crate) trait TableValue: Copy + PartialEq + Default {
     /// Values that fill a cache line.
     const PER_LINE: usize;
     /// Values of a bucket, which are the first of its line; their keys are the last of it.
@@ -22,73 +22,73 @@ pub(crate) trait Cell: Copy + PartialEq + Default {
     const MEAN_LANES: usize;
 
     /// All values of lines, by place; some places are those of keys.
-    fn values(lines: &[Line]) -> &[Self];
-    fn values_mut(lines: &mut [Line]) -> &mut [Self];
-    fn keys(line: &Line) -> &[u32];
-    fn keys_mut(line: &mut Line) -> &mut [u32];
+    fn values(lines: &[CacheLine]) -> &[Self];
+    fn values_mut(lines: &mut [CacheLine]) -> &mut [Self];
+    fn keys(line: &CacheLine) -> &[u32];
+    fn keys_mut(line: &mut CacheLine) -> &mut [u32];
 
     /// One more than the lane that holds the key, 0 if none does; all are compared at once.
-    fn lane_of(line: &Line, key: u32) -> u32;
+    fn lane_of(line: &CacheLine, key: u32) -> u32;
 }
 
-impl Cell for f64 {
+impl TableValue for f64 {
     const PER_LINE: usize = 8;
     const LANES: usize = 5;
     const MEAN_LANES: usize = 3;
 
     #[inline]
-    fn values(lines: &[Line]) -> &[Self] {
-        Line::all_numbers(lines)
+    fn values(lines: &[CacheLine]) -> &[Self] {
+        CacheLine::all_numbers(lines)
     }
 
     #[inline]
-    fn values_mut(lines: &mut [Line]) -> &mut [Self] {
-        Line::all_numbers_mut(lines)
+    fn values_mut(lines: &mut [CacheLine]) -> &mut [Self] {
+        CacheLine::all_numbers_mut(lines)
     }
 
     #[inline]
-    fn keys(line: &Line) -> &[u32] {
+    fn keys(line: &CacheLine) -> &[u32] {
         &line.words()[11..]
     }
 
     #[inline]
-    fn keys_mut(line: &mut Line) -> &mut [u32] {
+    fn keys_mut(line: &mut CacheLine) -> &mut [u32] {
         &mut line.words_mut()[11..]
     }
 
     #[inline]
-    fn lane_of(line: &Line, key: u32) -> u32 {
+    fn lane_of(line: &CacheLine, key: u32) -> u32 {
         lane_among(line.words()[11..].first_chunk::<5>().expect("five keys"), key)
     }
 }
 
-impl Cell for u32 {
+impl TableValue for u32 {
     const PER_LINE: usize = 16;
     const LANES: usize = 8;
     const MEAN_LANES: usize = 5;
 
     #[inline]
-    fn values(lines: &[Line]) -> &[Self] {
-        Line::all_words(lines)
+    fn values(lines: &[CacheLine]) -> &[Self] {
+        CacheLine::all_words(lines)
     }
 
     #[inline]
-    fn values_mut(lines: &mut [Line]) -> &mut [Self] {
-        Line::all_words_mut(lines)
+    fn values_mut(lines: &mut [CacheLine]) -> &mut [Self] {
+        CacheLine::all_words_mut(lines)
     }
 
     #[inline]
-    fn keys(line: &Line) -> &[u32] {
+    fn keys(line: &CacheLine) -> &[u32] {
         &line.words()[8..]
     }
 
     #[inline]
-    fn keys_mut(line: &mut Line) -> &mut [u32] {
+    fn keys_mut(line: &mut CacheLine) -> &mut [u32] {
         &mut line.words_mut()[8..]
     }
 
     #[inline]
-    fn lane_of(line: &Line, key: u32) -> u32 {
+    fn lane_of(line: &CacheLine, key: u32) -> u32 {
         lane_among(line.words()[8..].first_chunk::<8>().expect("eight keys"), key)
     }
 }
@@ -105,13 +105,13 @@ const LONGEST_SEARCH: usize = 32;
 /// The place of a key that is not there; its value is zero for ever.
 pub(crate) const NOWHERE: u32 = 0;
 
-/// In one cache line itself: among many tables, each is met unprepared.
+/// See the head of the file. It fits one cache line itself: with many tables every lookup misses.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct IndexMap<V> {
     /// The value of [`NOWHERE`] and the array's values, then from a new line on the buckets. Buckets are filled
     /// from their first lane on; a key that finds its bucket full goes to the next one.
-    lines: Box<[Line]>,
+    lines: Box<[CacheLine]>,
     /// Keys below this are in the array.
     head: usize,
     /// At least so many of them are present.
@@ -128,7 +128,7 @@ pub(crate) struct IndexMap<V> {
     values: PhantomData<V>,
 }
 
-impl<V: Cell> Default for IndexMap<V> {
+impl<V: TableValue> Default for IndexMap<V> {
     fn default() -> Self {
         Self {
             lines: Box::default(),
@@ -144,7 +144,7 @@ impl<V: Cell> Default for IndexMap<V> {
     }
 }
 
-impl<V: Cell> IndexMap<V> {
+impl<V: TableValue> IndexMap<V> {
     /// The value of a key, zero where there is none.
     #[inline]
     pub(crate) fn get(&self, key: u32) -> V {
@@ -284,7 +284,7 @@ impl<V: Cell> IndexMap<V> {
         &mut V::values_mut(&mut self.lines)[place as usize]
     }
 
-    fn buckets(&self) -> &[Line] {
+    fn buckets(&self) -> &[CacheLine] {
         &self.lines[self.head_lines..]
     }
 
@@ -420,11 +420,11 @@ impl<V: Cell> IndexMap<V> {
     /// Fills a table of this size with what another holds; false if keys crowd.
     fn refill(&mut self, old: &Self, buckets: usize, more: &[u32]) -> bool {
         self.in_tail = 0;
-        let mut empty = Line::ZERO;
+        let mut empty = CacheLine::ZERO;
         V::keys_mut(&mut empty).fill(EMPTY);
         let mut lines = Vec::with_capacity(self.head_lines + buckets);
         lines.extend_from_slice(&old.lines[..old.head_lines]);
-        lines.resize(self.head_lines, Line::ZERO);
+        lines.resize(self.head_lines, CacheLine::ZERO);
         lines.resize(self.head_lines + buckets, empty);
         self.lines = lines.into_boxed_slice();
         for line in old.buckets() {
@@ -466,7 +466,7 @@ impl<V: Cell> IndexMap<V> {
 
 /// Lanes in use, which are the first ones.
 #[inline]
-fn filled<V: Cell>(line: &Line) -> usize {
+fn filled<V: TableValue>(line: &CacheLine) -> usize {
     V::keys(line).iter().map(|key| u32::from(*key != EMPTY)).sum::<u32>() as usize
 }
 

@@ -1,12 +1,16 @@
-//! Tables of small numbers, under every set of weights.
+//! Tables from numbers to small values, which every set of weights stands on.
 //!
-//! `index_map` maps numbers to values: an array for low keys, buckets of one cache line (`line`) for the rest. `search`
-//! looks up many keys at once, `ahead` those of the next examples while one is being learnt; `prefetch` asks the
-//! processor for memory and is the only file with `unsafe`, one instruction.
+//! | file | question it answers |
+//! |---|---|
+//! | `index_map` | what is the value of a key? An array for low keys, buckets of one cache line for the rest |
+//! | `cache_line` | what are arrays and buckets made of? |
+//! | `search` | where are many keys at once? |
+//! | `ahead` | how are the weights of the next examples found while one is being learnt? |
+//! | `prefetch` | how is the processor asked for memory? One `unsafe` instruction |
 
 pub(crate) mod ahead;
+pub(crate) mod cache_line;
 pub(crate) mod index_map;
-pub(crate) mod line;
 pub(crate) mod prefetch;
 pub(crate) mod search;
 

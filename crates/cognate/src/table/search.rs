@@ -1,7 +1,7 @@
 //! Many keys looked for in a table at once: where the searches begin is known long before what they find is needed.
 
 use super::IndexMap;
-use super::index_map::{Cell, NOWHERE};
+use super::index_map::{NOWHERE, TableValue};
 
 /// Filled by [`Search::begin`], finished by [`Search::finish`].
 #[derive(Debug, Clone, Default)]
@@ -17,14 +17,14 @@ pub(crate) struct Search {
 impl Search {
     /// Asks for the cache lines where the searches begin.
     #[inline]
-    pub(crate) fn begin<V: Cell>(&mut self, table: &IndexMap<V>, keys: &[u32]) {
+    pub(crate) fn begin<V: TableValue>(&mut self, table: &IndexMap<V>, keys: &[u32]) {
         self.moved = Some(table.moved());
         table.begin_all(keys, &mut self.places, &mut self.behind);
     }
 
     /// Finds the keys, looking for all of them anew where the table has moved since; good until a key is added.
     #[inline]
-    pub(crate) fn finish<V: Cell>(&mut self, table: &IndexMap<V>, keys: &[u32]) {
+    pub(crate) fn finish<V: TableValue>(&mut self, table: &IndexMap<V>, keys: &[u32]) {
         if self.moved != Some(table.moved()) {
             self.begin(table, keys);
         }

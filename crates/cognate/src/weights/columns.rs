@@ -1,6 +1,6 @@
-//! A vector a task and all their inner products: V and V'V, with the gradient of a Schatten norm of V.
+//! One vector per task and all their inner products: V and V'V, with the gradient of a Schatten norm of V.
 //!
-//! With the plain inner product V is a row of K weights a feature; with a kernel it is the examples that it is a sum
+//! With the plain inner product V is a row of K weights per feature; with a kernel it is the examples that it is a sum
 //! of. Either way the gradient is W = V C, and C follows from V'V alone: nothing is ever decomposed in d dimensions.
 
 use serde::{Deserialize, Serialize};

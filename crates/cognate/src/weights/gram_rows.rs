@@ -1,7 +1,7 @@
-//! A row of K weights a feature, and W'W beside it: kept by an update of rank two a change, never formed anew to be used.
+//! A row of K weights per feature, and W'W beside it: kept by one update of rank two per change, never formed anew to be used.
 //!
-//! Rounding errors add up as updates do, so W'W is formed anew once in a while: after 16 updates a row, which is
-//! less than K^2 operations an update. Inner products are in units of a power of two, so that weights of examples
+//! Rounding errors add up as updates do, so W'W is formed anew once in a while: after 16 updates per row, which is
+//! less than K^2 operations per update. Inner products are in units of a power of two, so that weights of examples
 //! around 1e150 do not overflow when they are squared.
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub(crate) struct Change<'a> {
     pub(crate) features: usize,
 }
 
-/// Updates a row after which W'W is formed anew.
+/// Updates per row after which W'W is formed anew.
 const REFRESH: u64 = 16;
 
 /// Examples this long in the present unit make it larger.

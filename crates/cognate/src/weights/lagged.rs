@@ -8,7 +8,7 @@
 //! its last value only.
 //!
 //! Cost of a weight: a search for each value of g\[f\] that the task has met since it last looked, at most as many as it
-//! had rounds since, or as matter. Memory: as many values a feature as there are tasks, or as it had changes.
+//! had rounds since, or as matter. Memory: as many values per feature as there are tasks, or as it had changes.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! A compound vector v of K tasks by d features, and the gradient of (1/2) |v|_p^2, touched weights only.
 //!
-//! A row a feature holds u, the own part of every group of tasks that has touched it, and s, the part shared by
+//! There is a row per feature. It holds u, the own part of every group of tasks that has touched it, and s, the part shared by
 //! all tasks: v_j = own u_j + shared s. Tasks that never touched the feature need no cell, since their v is
 //! shared s. The gradient is elementwise but for one factor,
 //!
@@ -46,7 +46,7 @@ impl Shape {
 
 /// A group of tasks as an example's task sees it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Group<'a> {
+pub(crate) struct GroupView<'a> {
     /// Its number.
     pub(crate) at: usize,
     /// How much each of its tasks counts for the task asked about: a column of R.
@@ -122,7 +122,7 @@ impl PNormRows {
     }
 
     /// (own R_i'grad + shared 1'grad)'x among so many tasks, R_i the rates of the group.
-    pub(crate) fn dot(&self, group: Group<'_>, tasks: usize, x: SparseView<'_>) -> f64 {
+    pub(crate) fn dot(&self, group: GroupView<'_>, tasks: usize, x: SparseView<'_>) -> f64 {
         let norm = self.norm_factor(tasks);
         let starts = self.starts.get(group.at);
         let mut sum = 0.0;
@@ -138,7 +138,7 @@ impl PNormRows {
     }
 
     /// The vector whose inner product with x is [`Self::dot`], by feature, zeros left out.
-    pub(crate) fn gradient(&self, group: Group<'_>, tasks: usize) -> Vec<(u32, f64)> {
+    pub(crate) fn gradient(&self, group: GroupView<'_>, tasks: usize) -> Vec<(u32, f64)> {
         let norm = self.norm_factor(tasks);
         let starts = self.starts.get(group.at);
         let weight = |row: u32| {
@@ -177,7 +177,7 @@ impl PNormRows {
     }
 
     /// `u_j += step * rates[j] * x` for the tasks of a group; [`Self::refresh`] must follow.
-    pub(crate) fn add_own(&mut self, group: Group<'_>, x: SparseView<'_>, step: f64) {
+    pub(crate) fn add_own(&mut self, group: GroupView<'_>, x: SparseView<'_>, step: f64) {
         if self.starts.len() <= group.at {
             self.starts.resize_with(group.at + 1, IndexMap::default);
         }
@@ -378,7 +378,7 @@ mod tests {
             [(0, &[3, 7][..], &[1.0, -2.0][..]), (2, &[7, 20], &[0.5, 1e-30]), (0, &[20], &[4.0])]
         {
             let x = SparseView::try_new(features, values).unwrap();
-            rows.add_own(Group { at: task, rates: &[1.0] }, x, 1.0);
+            rows.add_own(GroupView { at: task, rates: &[1.0] }, x, 1.0);
             rows.add_shared(x, 1.0);
             rows.refresh(x);
         }
@@ -392,16 +392,16 @@ mod tests {
     #[test]
     fn a_huge_weight_and_its_end_take_the_unit_along() {
         let mut rows = learnt();
-        let before = rows.gradient(Group { at: 1, rates: &[1.0] }, 3);
+        let before = rows.gradient(GroupView { at: 1, rates: &[1.0] }, 3);
         let x = SparseView::try_new(&[7], &[1e140]).unwrap();
         for (step, expected) in [(1.0, 1e140_f64), (-1.0, 1.0)] {
-            rows.add_own(Group { at: 1, rates: &[1.0] }, x, step);
+            rows.add_own(GroupView { at: 1, rates: &[1.0] }, x, step);
             rows.refresh(x);
             assert!((rows.unit.log2() - expected.log2()).abs() < 3.0, "unit {}", rows.unit);
             assert!(rows.norm_factor(3).is_finite() && rows.norm_factor(3) > 0.0);
         }
         // Only the third own part of feature 7 is left of it, and that is 0: v is what it was.
-        for (found, expected) in rows.gradient(Group { at: 1, rates: &[1.0] }, 3).iter().zip(&before) {
+        for (found, expected) in rows.gradient(GroupView { at: 1, rates: &[1.0] }, 3).iter().zip(&before) {
             assert_eq!(found.0, expected.0);
             assert!(
                 (found.1 - expected.1).abs() <= 1e-12 * expected.1.abs(),

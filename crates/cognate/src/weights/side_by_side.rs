@@ -1,81 +1,74 @@
-//! Several weight vectors side by side: S shared ones, and O of every task's own.
+//! Several weight vectors side by side: S shared ones, and O of every task's own, on [`SlotTables`].
 //!
 //! They see the same examples and differ in their weights: several learners, or several parts of one. A feature is
 //! looked up once for all of them, and what they hold for it lies in one row, so a vector more costs arithmetic, not
 //! memory accesses. Touched weights only: a row appears when the first of them needs it.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
-use serde::{Deserialize, Serialize};
-
+use super::chunked_rows::ChunkedRows;
 use super::norm::Squares;
-use super::rows::Rows;
-use crate::block::Block;
+use super::slot_tables::{LocatedSlots, SlotTables, SlotTablesState, rows_of};
 use crate::error::StateError;
-use crate::example::{Example, SparseView, TaskId};
-use crate::linalg::check_finite;
-use crate::stream::Batch;
+use crate::example::{SparseView, TaskId};
+use crate::table::Locate;
+use crate::table::cache_line::CacheLine;
 use crate::table::index_map::NOWHERE;
-use crate::table::line::Line;
 use crate::table::prefetch::prefetch;
-use crate::table::{AHEAD, IndexMap, Locate, Search};
 
+/// See the head of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct SideBySide<const S: usize, const O: usize> {
-    /// Feature to slot, from 1; a feature never touched reads as slot 0.
-    slots: IndexMap<u32>,
-    /// Slot to feature.
-    features: Vec<u32>,
-    /// Shared weights of each slot, a row a group of tasks, in lines so that a row lies in as few as can be; those of slot 0 are
-    /// 0 for ever.
-    shared: Vec<Line>,
+    /// The row of each task's own weights; 0 where there is none.
+    tables: SlotTables<u32>,
+    /// Own weights of all tasks; those of row 0 are 0 for ever.
+    rows: ChunkedRows<O>,
+    /// Shared weights: of each slot one row per group of tasks, in as few cache lines as can be; those of slot 0 are 0 for
+    /// ever.
+    shared: Vec<CacheLine>,
     groups: usize,
     /// The group of each task; those that are not listed are where they begin.
     group_of: Vec<u32>,
-    /// Slot to row, a table a task; 0 where there is none.
-    own: Vec<IndexMap<u32>>,
-    /// Own weights of all tasks; those of row 0 are 0 for ever.
-    rows: Rows<O>,
 }
 
-/// An example's features as they were found: filled by [`SideBySide::locate`], used by the others.
+/// Where an example's weights were found.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
     task: u32,
-    /// Where the features were when there were so many slots.
-    slots: Vec<u32>,
-    known_slots: usize,
-    /// The slots in the task's table.
-    own: Search,
+    located: LocatedSlots,
     /// Rows of the task's own weights, in its table as it was when it had changed so often.
     rows: Vec<u32>,
     changed: Option<u32>,
-    /// Slots that the task has no row for yet.
-    fresh: Vec<u32>,
 }
 
 impl<const S: usize, const O: usize> Locate for SideBySide<S, O> {
     type Located = Found;
 
+    // Rows of the next example too: they are on their way while this one learns.
+    const SETTLED: usize = 2;
+
     fn ask(&self, task: TaskId, x: SparseView<'_>) {
-        // The task's own table says where its weights are.
-        prefetch(&self.own, task.index());
-        self.slots.prefetch_all(x.indices());
+        self.tables.ask(task, x);
     }
 
-    /// Finds the slots of an example's features, and asks for what hangs on them to be there soon.
     fn locate(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
-        found.known_slots = self.features.len();
-        found.slots.clear();
-        found.slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
+        let located = &mut found.located;
+        self.tables.find_slots(x, located);
         let (step, group) = (self.groups * S, self.group(task) * S);
-        found
+        located
             .slots
             .iter()
-            .for_each(|slot| prefetch(&self.shared, (*slot as usize * step + group) / Line::NUMBERS));
+            .for_each(|slot| prefetch(&self.shared, (*slot as usize * step + group) / CacheLine::NUMBERS));
+        self.tables.begin_search(task, located);
         found.task = task.0;
         found.changed = None;
-        found.own.clear();
-        self.own.get(task.index()).into_iter().for_each(|own| found.own.begin(own, &found.slots));
+    }
+
+    fn settle(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
+        if self.tables.renew(x, &mut found.located) {
+            // Rows that are missing are looked for again.
+            found.changed = found.changed.map(|changed| changed.wrapping_sub(1));
+        }
+        self.find_rows(task, found);
     }
 }
 
@@ -87,25 +80,23 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     /// Tables for tasks that share their weights with their group.
     pub(crate) fn with_groups(groups: usize) -> Self {
         Self {
-            slots: IndexMap::default(),
-            features: vec![u32::MAX],
-            shared: vec![Line::ZERO; (groups * S).div_ceil(Line::NUMBERS)],
+            tables: SlotTables::new(),
+            rows: ChunkedRows::new(),
+            shared: vec![CacheLine::ZERO; (groups * S).div_ceil(CacheLine::NUMBERS)],
             groups,
             group_of: Vec::new(),
-            own: Vec::new(),
-            rows: Rows::new(),
         }
     }
 
     /// Shared rows by slot, and perhaps some more of zeros.
     #[inline]
     fn shared_rows(&self) -> &[[f64; S]] {
-        Line::rows(&self.shared)
+        CacheLine::rows(&self.shared)
     }
 
     #[inline]
     fn shared_rows_mut(&mut self) -> &mut [[f64; S]] {
-        Line::rows_mut(&mut self.shared)
+        CacheLine::rows_mut(&mut self.shared)
     }
 
     /// The group of a task.
@@ -138,53 +129,34 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 
     /// Where the shared rows end.
     fn end(&self) -> usize {
-        self.features.len() * self.groups
+        self.tables.len() * self.groups
     }
 
     /// Shared rows of every slot, with little room to spare: this is one of the largest arrays that a learner has.
     fn grow_shared(&mut self) {
-        let lines = (self.end() * S).div_ceil(Line::NUMBERS);
+        let lines = (self.end() * S).div_ceil(CacheLine::NUMBERS);
         if lines > self.shared.capacity() {
             self.shared.reserve_exact((lines - self.shared.len()).max(self.shared.len() / 4));
         }
-        self.shared.resize(lines, Line::ZERO);
-    }
-
-    /// Looks again for features that had no slot when the example was located; others may have come since.
-    fn relocate(&self, x: SparseView<'_>, found: &mut Found) {
-        if found.known_slots == self.features.len() {
-            return;
-        }
-        found.known_slots = self.features.len();
-        for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
-            if *slot == NOWHERE {
-                *slot = self.slots.get(*feature);
-            }
-        }
-        found.own.forget();
-        // Rows that are missing are looked for again.
-        found.changed = found.changed.map(|changed| changed.wrapping_sub(1));
+        self.shared.resize(lines, CacheLine::ZERO);
     }
 
     /// Finds the rows of a located example, and asks for them; those that are found stay where they are.
     fn find_rows(&self, task: TaskId, found: &mut Found) {
-        let Some(own) = self.own.get(task.index()) else {
+        let Some(own) = self.tables.table(task) else {
             found.rows.clear();
-            found.rows.resize(found.slots.len(), NOWHERE);
+            found.rows.resize(found.located.slots.len(), NOWHERE);
             return;
         };
         match found.changed {
             Some(changed) if changed == own.changed() => return,
             Some(_) => {
-                for (slot, row) in found.slots.iter().zip(&mut found.rows).filter(|(_, row)| **row == NOWHERE)
-                {
-                    *row = own.get(*slot);
-                }
+                let rows = found.located.slots.iter().zip(&mut found.rows);
+                rows.filter(|(_, row)| **row == NOWHERE).for_each(|(slot, row)| *row = own.get(*slot));
             }
             None => {
-                found.own.finish(own, &found.slots);
                 found.rows.clear();
-                found.rows.extend(found.own.places().iter().map(|place| own.at(*place)));
+                found.rows.extend(found.located.finish(own).iter().map(|place| own.at(*place)));
                 found.rows.iter().for_each(|row| self.rows.prefetch(*row));
             }
         }
@@ -199,9 +171,12 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found: &Found,
         mut see: impl FnMut(&[f64; S], &[f64; O], f64),
     ) {
-        debug_assert!(found.slots.len() == x.len() && found.rows.len() == x.len(), "found for this example");
+        debug_assert!(
+            found.located.slots.len() == x.len() && found.rows.len() == x.len(),
+            "found for this example"
+        );
         let (shared, group) = (self.shared_rows(), self.group(TaskId(found.task)));
-        for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
+        for ((slot, row), value) in found.located.slots.iter().zip(&found.rows).zip(x.values()) {
             see(&shared[self.at(*slot, group)], self.rows.at(*row), *value);
         }
     }
@@ -234,8 +209,8 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
     ) {
         let (groups, group) = (self.groups, self.group(TaskId(found.task)));
-        let shared = Line::rows_mut(&mut self.shared);
-        for ((slot, row), value) in found.slots.iter().zip(&found.rows).zip(x.values()) {
+        let shared = CacheLine::rows_mut(&mut self.shared);
+        for ((slot, row), value) in found.located.slots.iter().zip(&found.rows).zip(x.values()) {
             change(&mut shared[*slot as usize * groups + group], self.rows.at_mut(*row), *value);
         }
     }
@@ -248,13 +223,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 
     /// Makes slots only: rows that are missing read as zero, and must stay so.
     pub(crate) fn make_slots(&mut self, x: SparseView<'_>, found: &mut Found) {
-        for (feature, slot) in x.indices().iter().zip(&mut found.slots) {
-            if *slot == NOWHERE {
-                *slot = self.features.len() as u32;
-                *self.slots.entry(*feature) = *slot;
-                self.features.push(*feature);
-            }
-        }
+        self.tables.number(x, &mut found.located.slots, |_| {});
         self.grow_shared();
     }
 
@@ -264,7 +233,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found: &'a Found,
     ) -> impl Iterator<Item = (u32, &'a [f64; S], &'a [f64; O])> {
         let (shared, group) = (self.shared_rows(), self.group(TaskId(found.task)));
-        let rows = found.slots.iter().zip(&found.rows);
+        let rows = found.located.slots.iter().zip(&found.rows);
         rows.map(move |(slot, row)| (*slot, &shared[self.at(*slot, group)], self.rows.at(*row)))
     }
 
@@ -276,14 +245,14 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         mut see: impl FnMut(&[[f64; S]], f64),
     ) {
         let shared = self.shared_rows();
-        for (slot, value) in found.slots.iter().zip(x.values()) {
+        for (slot, value) in found.located.slots.iter().zip(x.values()) {
             see(&shared[self.at(*slot, 0)..self.at(*slot, self.groups)], *value);
         }
     }
 
     /// The number of slots; 0 is that of features never touched.
     pub(crate) fn slots(&self) -> usize {
-        self.features.len()
+        self.tables.len()
     }
 
     /// What all tasks share, feature by feature.
@@ -293,61 +262,18 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 
     /// The rows of a task; their order depends on the history of the table.
     pub(crate) fn rows_of(&self, task: TaskId) -> impl Iterator<Item = &[f64; O]> {
-        let rows = self.own.get(task.index()).into_iter().flat_map(IndexMap::iter);
+        let rows = self.tables.entries(task);
         rows.map(|(_, row)| self.rows.at(row))
     }
 
     /// A task's row for a slot, made if there is none.
     pub(crate) fn row(&mut self, task: TaskId, slot: u32) -> &mut [f64; O] {
-        if self.own.len() <= task.index() {
-            self.own.resize_with(task.index() + 1, IndexMap::default);
-        }
-        let row = self.own[task.index()].entry(slot);
+        let row = self.tables.table_mut(task).entry(slot);
         if *row == NOWHERE {
             *row = self.rows.len() as u32;
             self.rows.grow(*row as usize + 1);
         }
         self.rows.at_mut(*row)
-    }
-
-    /// Shows the examples of a batch in order with their rows, finding those of some examples ahead.
-    pub(crate) fn find_ahead(
-        &self,
-        batch: &Batch,
-        task_of: &dyn Fn(TaskId) -> TaskId,
-        mut see: impl FnMut(TaskId, SparseView<'_>, &Found),
-    ) {
-        let mut found: [Found; AHEAD] = Default::default();
-        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, task_of, &mut found));
-        for (at, example) in batch.examples().enumerate() {
-            self.locate_ahead(batch, at + AHEAD - 1, task_of, &mut found);
-            for at in at..(at + 2).min(batch.len()) {
-                self.find_rows(task_of(batch.example(at).task), &mut found[at % AHEAD]);
-            }
-            see(task_of(example.task), example.features, &found[at % AHEAD]);
-        }
-    }
-
-    /// Learns a batch in order, finding the rows of some examples ahead so that they are in cache when needed.
-    #[inline(always)]
-    pub(crate) fn learn_ahead(
-        &mut self,
-        batch: &Batch,
-        found: &mut [Found; AHEAD],
-        mut learn: impl FnMut(&mut Self, Example<'_>, &mut Found),
-    ) {
-        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, |task| task, found));
-        for (at, example) in batch.examples().enumerate() {
-            self.locate_ahead(batch, at + AHEAD - 1, |task| task, found);
-            // Those of the next one too: they are on their way while this one learns.
-            for at in at..(at + 2).min(batch.len()) {
-                let Example { task, features, .. } = batch.example(at);
-                let found = &mut found[at % AHEAD];
-                self.relocate(features, found);
-                self.find_rows(task, found);
-            }
-            learn(self, example, &mut found[at % AHEAD]);
-        }
     }
 
     /// Changes everything that is held.
@@ -369,36 +295,31 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 
     /// Changes every row of a task; their order depends on the history of the table.
     pub(crate) fn change_rows(&mut self, task: TaskId, mut change: impl FnMut(&mut [f64; O])) {
-        for (_, row) in self.own.get(task.index()).into_iter().flat_map(IndexMap::iter) {
+        for (_, row) in self.tables.entries(task) {
             change(self.rows.at_mut(row));
         }
     }
 
-    /// Adds up the squares of a number of each row of a task, in an order that does not depend on the history.
+    /// The squares of a number per row of a task.
     pub(crate) fn sum_squares(
         &self,
         task: TaskId,
         scratch: &mut Vec<(u32, u32)>,
         number: impl Fn(&[f64; O]) -> f64,
     ) -> Squares {
-        scratch.clear();
-        scratch.extend(self.own.get(task.index()).into_iter().flat_map(IndexMap::iter));
-        scratch.sort_unstable();
-        Squares::of(scratch.iter().map(|(_, row)| number(self.rows.at(*row))))
+        self.tables.squares(task, scratch, |row| number(self.rows.at(row)))
     }
 
     /// Makes rows for the slots that the task has none for.
     fn add_rows(&mut self, task: TaskId, found: &mut Found) {
-        if self.own.len() <= task.index() {
-            self.own.resize_with(task.index() + 1, IndexMap::default);
-        }
-        let own = &mut self.own[task.index()];
+        let own = self.tables.table_mut(task);
+        let LocatedSlots { slots, fresh, .. } = &mut found.located;
         let missing = |(slot, row): (&u32, &u32)| (*row == NOWHERE).then_some(*slot);
-        found.fresh.clear();
-        found.fresh.extend(found.slots.iter().zip(&found.rows).filter_map(missing));
-        own.reserve(&found.fresh);
+        fresh.clear();
+        fresh.extend(slots.iter().zip(&found.rows).filter_map(missing));
+        own.reserve(fresh);
         let mut next = self.rows.len();
-        for (slot, row) in found.slots.iter().zip(&mut found.rows) {
+        for (slot, row) in slots.iter().zip(&mut found.rows) {
             if *row == NOWHERE {
                 *row = next as u32;
                 *own.new_entry(*slot) = *row;
@@ -423,65 +344,35 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         task: TaskId,
         weight: impl Fn(u32, &[f64; S], &[f64; O]) -> f64,
     ) -> Vec<(u32, f64)> {
-        let own = self.own.get(task.index());
-        let mut weights: Vec<(u32, f64)> = Vec::new();
+        let own = self.tables.table(task);
         let (shared, group) = (self.shared_rows(), self.group(task));
-        for slot in 1..self.slots() {
-            let shared = &shared[self.at(slot as u32, group)];
-            let row = self.rows.at(own.map_or(NOWHERE, |own| own.get(slot as u32)));
-            let weight = weight(slot as u32, shared, row);
-            if weight != 0.0 {
-                weights.push((self.features[slot], weight));
-            }
-        }
-        weights.sort_unstable_by_key(|pair| pair.0);
-        weights
+        self.tables.by_feature((1..self.slots() as u32).map(|slot| {
+            let row = self.rows.at(own.map_or(NOWHERE, |own| own.get(slot)));
+            (slot, weight(slot, &shared[self.at(slot, group)], row))
+        }))
     }
 
     /// Bytes held.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.slots.heap_bytes()
-            + self.features.capacity() * size_of::<u32>()
-            + self.shared.capacity() * size_of::<Line>()
+        self.tables.heap_bytes()
+            + self.shared.capacity() * size_of::<CacheLine>()
             + self.group_of.capacity() * size_of::<u32>()
             + self.rows.heap_bytes()
-            + self.own.capacity() * size_of::<IndexMap<u32>>()
-            + self.own.iter().map(IndexMap::heap_bytes).sum::<usize>()
     }
 
-    /// The saved form, with this of each of a task's rows: equal states give equal bytes, however they were reached.
+    /// The saved form, with N numbers per row of a task.
     pub(crate) fn state<const N: usize>(
         &self,
         saved: impl Fn(TaskId, &[f64; O]) -> [f64; N],
-    ) -> SideBySideState {
-        let (mut ends, mut slots, mut own) = (Vec::new(), Vec::new(), Vec::new());
-        for (task, table) in self.own.iter().enumerate() {
-            for (slot, row) in table.sorted() {
-                let row = saved(TaskId(task as u32), self.rows.at(row));
-                if row.iter().any(|weight| *weight != 0.0) {
-                    slots.push(slot);
-                    own.extend_from_slice(&row);
-                }
-            }
-            ends.push(slots.len() as u64);
-        }
-        // Tasks that hold nothing need no entry when no other comes after them.
-        while ends.last().is_some_and(|end| *end == ends.len().checked_sub(2).map_or(0, |at| ends[at])) {
-            ends.pop();
-        }
-        SideBySideState {
-            features: Block(self.features[1..].to_vec()),
-            shared: Block(self.shared_rows()[self.groups..self.end()].concat()),
-            own_ends: Block(ends),
-            own_slots: Block(slots),
-            own: Block(own),
-        }
+    ) -> SlotTablesState {
+        let shared = self.shared_rows()[self.groups..self.end()].concat();
+        self.tables.state(shared, |task, row| saved(task, self.rows.at(row)))
     }
 
-    /// Takes a saved form, making a row of each that was saved, and checks everything that later code trusts.
+    /// Takes a saved form, with the row that each N numbers stand for, and checks everything that later code trusts.
     pub(crate) fn restore<const N: usize>(
         tasks: usize,
-        state: SideBySideState,
+        state: SlotTablesState,
         row: impl Fn([f64; N]) -> [f64; O],
     ) -> Result<Self, StateError> {
         Self::restore_groups(1, tasks, state, row)
@@ -491,48 +382,16 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     pub(crate) fn restore_groups<const N: usize>(
         groups: usize,
         tasks: usize,
-        state: SideBySideState,
+        state: SlotTablesState,
         row: impl Fn([f64; N]) -> [f64; O],
     ) -> Result<Self, StateError> {
         let mut weights = Self::with_groups(groups);
-        for feature in state.features.0 {
-            if feature == u32::MAX || weights.slots.get(feature) != NOWHERE {
-                return Err(StateError::new("a feature is listed twice or out of range"));
-            }
-            *weights.slots.entry(feature) = weights.features.len() as u32;
-            weights.features.push(feature);
-        }
-        let slots = weights.features.len();
-        check_finite(&state.shared.0)?;
-        check_finite(&state.own.0)?;
+        let rows = &mut weights.rows;
+        let (tables, shared) = SlotTables::restore(tasks, state, |saved| rows.push(row(saved)))?;
+        weights.tables = tables;
         weights.grow_shared();
-        let shared = weights.shared_rows_mut()[groups..].iter_mut();
-        shared.zip(lanes(&state.shared.0, (slots - 1) * groups)?).for_each(|(row, saved)| *row = saved);
-        for saved in lanes::<N>(&state.own.0, state.own_slots.0.len())? {
-            weights.rows.push(row(saved));
-        }
-        let (keys, ends) = (state.own_slots.0, state.own_ends.0);
-        if ends.len() > tasks || ends.last().copied().unwrap_or(0) != keys.len() as u64 {
-            return Err(StateError::new("own vectors and their ends disagree"));
-        }
-        let mut start = 0;
-        for end in ends {
-            let range = usize::try_from(end).ok().filter(|end| *end >= start && *end <= keys.len());
-            let end = range.ok_or_else(|| StateError::new("own vectors and their ends disagree"))?;
-            let keys = &keys[start..end];
-            if keys.windows(2).any(|pair| pair[0] >= pair[1])
-                || keys.first() == Some(&NOWHERE)
-                || keys.last().is_some_and(|slot| *slot as usize >= slots)
-            {
-                return Err(StateError::new("an own vector's slots are not increasing and in range"));
-            }
-            let mut table = IndexMap::default();
-            for (at, slot) in keys.iter().enumerate() {
-                *table.entry(*slot) = (start + at) as u32 + 1;
-            }
-            weights.own.push(table);
-            start = end;
-        }
+        let saved = rows_of(&shared, weights.end() - groups)?;
+        weights.shared_rows_mut()[groups..].iter_mut().zip(saved).for_each(|(row, saved)| *row = *saved);
         Ok(weights)
     }
 }
@@ -541,40 +400,4 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 fn first_group(task: u32, groups: usize) -> usize {
     let drawn = u64::from(task).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((drawn ^ (drawn >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) as usize % groups
-}
-
-/// Numbers cut into so many rows.
-fn lanes<const N: usize>(numbers: &[f64], rows: usize) -> Result<impl Iterator<Item = [f64; N]>, StateError> {
-    let (cut, rest) = numbers.as_chunks::<N>();
-    if cut.len() != rows || !rest.is_empty() {
-        return Err(StateError::new("a row does not have one weight a vector"));
-    }
-    Ok(cut.iter().copied())
-}
-
-/// Saved form of [`SideBySide`].
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct SideBySideState {
-    /// Features in order of slot, from 1.
-    features: Block<u32>,
-    /// Shared weights of each slot, a row after the other.
-    shared: Block<f64>,
-    /// Where each task's rows end in the next two.
-    own_ends: Block<u64>,
-    own_slots: Block<u32>,
-    own: Block<f64>,
-}
-
-impl SideBySideState {
-    /// Takes out a task's own entries; tasks after it come one number earlier.
-    pub(crate) fn remove_task(&mut self, task: usize) {
-        let Some(end) = self.own_ends.0.get(task).copied() else { return };
-        let start = if task == 0 { 0 } else { self.own_ends.0[task - 1] };
-        let width = self.own.0.len().checked_div(self.own_slots.0.len()).unwrap_or(0);
-        let entries = start as usize..end as usize;
-        self.own.0.drain(entries.start * width..entries.end * width);
-        self.own_slots.0.drain(entries);
-        self.own_ends.0.remove(task);
-        self.own_ends.0[task..].iter_mut().for_each(|later| *later -= end - start);
-    }
 }

@@ -1,4 +1,4 @@
-//! A row of K weights a feature, contiguous: an update of all tasks walks memory once.
+//! A row of K weights per feature, contiguous: an update of all tasks walks memory once.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub(crate) struct TaskRows {
     rows: IndexMap<u32>,
     /// Row to feature, from 0.
     features: Vec<u32>,
-    /// Row-major, `stride` weights a row; those beyond `tasks` are zeros.
+    /// Row-major, `stride` weights per row; those beyond `tasks` are zeros.
     weights: Vec<f64>,
     stride: usize,
 }
@@ -310,7 +310,7 @@ impl TaskRows {
 
     pub(crate) fn restore(tasks: usize, state: TaskRowsState) -> Result<Self, StateError> {
         if Some(state.weights.0.len()) != state.features.0.len().checked_mul(tasks) {
-            return Err(StateError::new("a row does not have one weight a task"));
+            return Err(StateError::new("a row does not have one weight per task"));
         }
         check_finite(&state.weights.0)?;
         let mut rows = Self::new(tasks);
@@ -355,7 +355,7 @@ impl TaskRowsState {
         let rows = self.features.0.len();
         let fits = |numbers: usize, columns: usize| Some(numbers) == rows.checked_mul(columns);
         if !fits(first.0.len(), front) || !fits(self.weights.0.len(), rest) {
-            return Err(StateError::new("a row does not have one weight a task"));
+            return Err(StateError::new("a row does not have one weight per task"));
         }
         let row = |at: usize| {
             let (first, rest) = (&first.0[at * front..][..front], &self.weights.0[at * rest..][..rest]);

@@ -486,6 +486,21 @@ fn queries_and_counts_that_cannot_be_are_refused() {
     assert_eq!(with(2, counts), "the model contradicts itself: the counts are impossible");
 }
 
+/// Slot 0 is where features without a weight are looked up: a weight there would be that of every unknown feature.
+/// The models in `tests/breakers/` have one, and valid checksums.
+#[test]
+fn a_weight_for_features_never_seen_is_refused() {
+    for file in ["slot0-pa.cog", "slot0-perceptron-coupled.cog", "slot0-rom-rda.cog"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/breakers").join(file);
+        let error = refusal(&fs::read(path).unwrap()).to_string();
+        assert_eq!(
+            error,
+            "the model contradicts itself: a task's slots are not increasing, from 1 to the number of features",
+            "{file}"
+        );
+    }
+}
+
 #[test]
 fn foreign_files_are_refused() {
     for foreign in [

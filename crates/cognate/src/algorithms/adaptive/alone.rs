@@ -1,44 +1,51 @@
-//! Tasks that share nothing (`independent`), or everything (`pooled`): one learner a vector, by the steps of `rule`.
+//! Tasks that share nothing (`independent`) or everything (`pooled`): one vector per task, or one for all.
 //!
-//! State: w, precision and s a feature, and what is known about sizes, of every vector. Nothing is common to two of them,
-//! so `independent` is K learners that have never heard of each other.
+//! State: per vector and feature a weight, its precision and s ([`VectorRow`]); per vector what is known about sizes, and the
+//! intercept. Nothing is common to two vectors, so `independent` is K learners that have never heard of each other.
+//!
+//! Predict: w'x, or the mean of w in its place (`averages`). Update: the step of `step` with the prior variance of one member.
 
 use serde::{Deserialize, Serialize};
 
+use super::add_intercept;
 use super::averages::{Averages, AveragesState, less};
-use super::rule::{Clock, Sizes, gain, unit_of_intercept};
-use super::{Settings, add_intercept};
+use super::config::Settings;
+use super::mixer::{ALONE, PARTS};
+use super::rows::VectorRow;
+use super::rule::{Clock, Sizes, Usual, gain};
+use super::step::{Scale, Start, Stepped, take_step};
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
 use crate::learner::Outcome;
 use crate::stream::Batch;
-use crate::table::AHEAD;
-use crate::weights::SideBySide;
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::table::{AHEAD, Locate};
+use crate::weights::side_by_side::Found;
+use crate::weights::{SideBySide, SlotTablesState};
 
-/// w, precision, s; nothing is shared, which the table keeps a number for.
+/// Rows of [`VectorRow`]; nothing is shared, which the table keeps a number for.
 type Table = SideBySide<1, 3>;
 
 #[derive(Debug, Clone)]
 pub(super) struct Alone {
     weights: Table,
-    mind: Mind,
+    state: State,
     /// Scratch, not state.
     found: [Found; AHEAD],
 }
 
+/// All but the weights.
 #[derive(Debug, Clone)]
-struct Mind {
+struct State {
     settings: Settings,
     /// One vector for all tasks.
     pooled: bool,
     vectors: Vec<Vector>,
     averages: Option<Box<Averages>>,
-    /// Rates times values; scratch, not state.
+    /// Scratch, not state: v x of each feature.
     rates: Vec<f64>,
 }
 
-/// What a learner knows beside its weights.
+/// What a vector knows beside its weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Vector {
     sizes: Sizes,
@@ -47,85 +54,140 @@ struct Vector {
     intercept: (f64, f64),
 }
 
-impl Mind {
+/// A vector and the example that it learns from.
+struct VectorStep<'a> {
+    weights: &'a mut Table,
+    found: &'a Found,
+    vector: TaskId,
+    features: SparseView<'a>,
+    /// Weight and precision of the feature that is always 1, where there is one.
+    intercept: Option<&'a mut (f64, f64)>,
+    averages: Option<&'a mut Averages>,
+    prior: f64,
+    /// v x of each feature, and of the one that is always 1.
+    rates: &'a mut Vec<f64>,
+    rate_of_intercept: f64,
+}
+
+impl Stepped<1> for VectorStep<'_> {
+    fn grow(&mut self, sizes: &mut Sizes) {
+        let mut indices = self.features.indices().iter();
+        self.weights.for_each_mut(self.features, self.found, |_, row, value| {
+            let row = VectorRow::of(row.each_mut());
+            let (shrink, feature) = (sizes.grow(row.size, value), indices.next());
+            *row.weight *= shrink;
+            if let (Some(averages), Some(feature)) = (&mut self.averages, feature)
+                && shrink < 1.0
+            {
+                averages.shrink(self.vector, *feature, shrink);
+            }
+        });
+    }
+
+    fn normalised(&mut self, usual: Usual) -> f64 {
+        let mut sum = if self.intercept.is_some() { 1.0 } else { 0.0 };
+        self.weights.for_each(self.features, self.found, |_, row, value| {
+            sum += usual.normalised(value, VectorRow::of(*row).size);
+        });
+        sum
+    }
+
+    fn variances(&mut self, scale: &Scale) -> [f64; 1] {
+        let mut variance = 0.0;
+        self.rates.clear();
+        self.weights.for_each(self.features, self.found, |_, row, value| {
+            let VectorRow { precision, size, .. } = VectorRow::of(*row);
+            let rate = scale.rate(scale.unit(size), self.prior, precision) * value;
+            variance += rate * value;
+            self.rates.push(rate);
+        });
+        if let Some((_, precision)) = self.intercept.as_deref() {
+            self.rate_of_intercept = scale.rate(scale.unit_of_intercept(), self.prior, *precision);
+        }
+        [variance + self.rate_of_intercept]
+    }
+
+    fn apply(&mut self, _: &Scale, [step]: [f64; 1], h: f64) {
+        let mut rates = self.rates.iter();
+        self.weights.for_each_mut(self.features, self.found, |_, row, value| {
+            let row = VectorRow::of(row.each_mut());
+            if let Some(rate) = rates.next() {
+                *row.weight += step * rate;
+                *row.precision += gain(h, value);
+            }
+        });
+        if let Some((weight, precision)) = self.intercept.as_deref_mut() {
+            *weight += step * self.rate_of_intercept;
+            *precision += h;
+        }
+        if let Some(averages) = self.averages.as_deref_mut() {
+            let rate = |at: usize| self.rates.get(at).copied().unwrap_or(self.rate_of_intercept);
+            averages.add(self.vector, self.features, self.intercept.is_some(), |at| {
+                [step * rate(at), 0.0, 0.0, 0.0]
+            });
+        }
+    }
+}
+
+impl State {
     /// The vector that a task learns with.
     fn vector(&self, task: TaskId) -> TaskId {
         if self.pooled { TaskId(0) } else { task }
     }
 
-    fn margin(&self, weights: &Table, vector: TaskId, x: SparseView<'_>, found: &Found) -> f64 {
+    /// The margin of the weights as they are.
+    fn present(&self, weights: &Table, vector: TaskId, x: SparseView<'_>, found: &Found) -> f64 {
         let mut margin = self.vectors.get(vector.index()).map_or(0.0, |vector| vector.intercept.0);
-        weights.for_each(x, found, |_, row, value| margin += row[0] * value);
+        weights.for_each(x, found, |_, row, value| margin += VectorRow::of(*row).weight * value);
         margin
     }
 
     /// How far a margin is beyond that of the mean of the weights, where that is what predicts.
     fn beyond(&self, vector: TaskId, x: SparseView<'_>) -> f64 {
         let intercept = self.settings.intercept;
-        self.averages.as_ref().map_or(0.0, |averages| averages.beyond(vector, x, intercept)[0])
+        self.averages.as_ref().map_or(0.0, |averages| averages.beyond(vector, x, intercept)[ALONE])
     }
 
     /// Learns from the margin of the weights as they are, on an example whose rows have been found; whether anything changed.
-    fn update(&mut self, weights: &mut Table, example: Example<'_>, margin: f64, found: &mut Found) -> bool {
+    fn update(&mut self, weights: &mut Table, example: Example<'_>, present: f64, found: &mut Found) -> bool {
         let Example { task: vector, features, label } = example;
         let Settings { loss, forget, intercept, prior, .. } = self.settings;
         if self.vectors.len() <= vector.index() {
             self.vectors.resize(vector.index() + 1, Vector::default());
         }
-        let mind = &mut self.vectors[vector.index()];
-        if let Some(factor) = mind.clock.tick(forget) {
-            weights.change_rows(vector, |row| row[1] *= factor);
-            mind.intercept.1 *= factor;
+        let known = &mut self.vectors[vector.index()];
+        if let Some(factor) = known.clock.tick(forget) {
+            weights.change_rows(vector, |row| *VectorRow::of(row.each_mut()).precision *= factor);
+            known.intercept.1 *= factor;
         }
-        if label * margin > loss.sure(false) || !features.norm_squared().is_finite() {
+        if label * present > loss.sure(false) || !features.norm_squared().is_finite() {
             return forget.is_some();
         }
         weights.make_rows(vector, features, found);
-        let mut indices = features.indices().iter();
-        weights.for_each_mut(features, found, |_, row, value| {
-            let (shrink, feature) = (mind.sizes.grow(&mut row[2], value), indices.next());
-            row[0] *= shrink;
-            if let (Some(averages), Some(feature)) = (&mut self.averages, feature)
-                && shrink < 1.0
-            {
-                averages.shrink(vector, *feature, shrink);
-            }
-        });
-        let (usual, mut sum) = (mind.sizes.usual(), if intercept { 1.0 } else { 0.0 });
-        weights.for_each(features, found, |_, row, value| sum += usual.normalised(value, row[2]));
-        mind.sizes.count(sum);
-        let (mean, seen) = (mind.sizes.mean(), mind.clock.factor(forget));
-        let rate = |unit: f64, precision: f64| (unit / prior.wide + seen * precision).recip();
-        let mut variance = 0.0;
-        self.rates.clear();
-        weights.for_each(features, found, |_, row, value| {
-            let step = rate(usual.unit(mean, row[2]), row[1]) * value;
-            variance += step * value;
-            self.rates.push(step);
-        });
-        let of_intercept = if intercept { rate(unit_of_intercept(mean), mind.intercept.1) } else { 0.0 };
-        let step = label * loss.step(label * margin, variance + of_intercept);
-        let precision = loss.curvature(margin) / seen;
-        let mut rates = self.rates.iter();
-        weights.for_each_mut(features, found, |_, row, value| {
-            if let Some(rate) = rates.next() {
-                row[0] += step * rate;
-                row[1] += gain(precision, value);
-            }
-        });
-        if intercept {
-            mind.intercept.0 += step * of_intercept;
-            mind.intercept.1 += precision;
-        }
-        if let Some(averages) = &mut self.averages {
-            let rate = |at: usize| self.rates.get(at).copied().unwrap_or(of_intercept);
-            averages.add(vector, features, intercept, |at| [step * rate(at), 0.0, 0.0, 0.0]);
-        }
+        let mut step = VectorStep {
+            weights,
+            found,
+            vector,
+            features,
+            intercept: intercept.then_some(&mut known.intercept),
+            averages: self.averages.as_deref_mut(),
+            prior: prior.wide,
+            rates: &mut self.rates,
+            rate_of_intercept: 0.0,
+        };
+        let start = Start {
+            loss,
+            label,
+            margins: [present],
+            curvature: loss.curvature(present),
+            seen: known.clock.factor(forget),
+        };
+        take_step(&mut step, &mut known.sizes, start);
         true
     }
 
     fn learn(&mut self, weights: &mut Table, example: Example<'_>, found: &mut Found) -> Outcome {
-        let present = self.margin(weights, example.task, example.features, found);
+        let present = self.present(weights, example.task, example.features, found);
         let margin = present - self.beyond(example.task, example.features);
         let updated = self.update(weights, example, present, found);
         let Some(averages) = &mut self.averages else { return Outcome { margin, updated } };
@@ -138,7 +200,7 @@ impl Alone {
     pub(super) fn new(settings: Settings, pooled: bool) -> Self {
         Self {
             weights: Table::new(),
-            mind: Mind {
+            state: State {
                 settings,
                 pooled,
                 vectors: Vec::new(),
@@ -150,34 +212,36 @@ impl Alone {
     }
 
     pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
-        let (mut found, vector) = (Found::default(), self.mind.vector(task));
+        let (mut found, vector) = (Found::default(), self.state.vector(task));
         self.weights.find(vector, x, &mut found);
-        self.mind.margin(&self.weights, vector, x, &found) - self.mind.beyond(vector, x)
+        self.state.present(&self.weights, vector, x, &found) - self.state.beyond(vector, x)
     }
 
     pub(super) fn learn(&mut self, example: Example<'_>) -> Outcome {
-        let (found, task) = (&mut self.found[0], self.mind.vector(example.task));
+        let (found, task) = (&mut self.found[0], self.state.vector(example.task));
         self.weights.find(task, example.features, found);
-        self.mind.learn(&mut self.weights, Example { task, ..example }, found)
+        self.state.learn(&mut self.weights, Example { task, ..example }, found)
     }
 
     pub(super) fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
-        if self.mind.pooled {
+        if self.state.pooled {
             outcomes.extend(batch.examples().map(|example| self.learn(example)));
             return;
         }
-        let Self { weights, mind, found } = self;
+        let Self { weights, state, found } = self;
         weights.learn_ahead(batch, found, |weights, example, found| {
-            outcomes.push(mind.learn(weights, example, found));
+            outcomes.push(state.learn(weights, example, found));
         });
     }
 
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
-        let vector = self.mind.vector(task);
-        let mut weights = self.weights.weights(vector, |_, row| row[0]);
-        let mut intercept = self.mind.vectors.get(vector.index()).map_or(0.0, |vector| vector.intercept.0);
-        if let Some(averages) = &self.mind.averages {
-            let (beyond, beyond_intercept) = averages.weights_beyond(vector, &[1.0, 0.0, 0.0, 0.0]);
+        let vector = self.state.vector(task);
+        let mut weights = self.weights.weights(vector, |_, row| VectorRow::of(*row).weight);
+        let mut intercept = self.state.vectors.get(vector.index()).map_or(0.0, |vector| vector.intercept.0);
+        if let Some(averages) = &self.state.averages {
+            let mut mixture = [0.0; PARTS];
+            mixture[ALONE] = 1.0;
+            let (beyond, beyond_intercept) = averages.weights_beyond(vector, &mixture);
             weights = less(weights, beyond);
             intercept -= beyond_intercept;
         }
@@ -187,15 +251,15 @@ impl Alone {
 
     pub(super) fn heap_bytes(&self) -> usize {
         self.weights.heap_bytes()
-            + self.mind.vectors.capacity() * size_of::<Vector>()
-            + self.mind.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
+            + self.state.vectors.capacity() * size_of::<Vector>()
+            + self.state.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
     }
 
     pub(super) fn state(&self) -> AloneState {
         AloneState {
             weights: self.weights.state(|_, row| *row),
-            vectors: self.mind.vectors.clone(),
-            averages: self.mind.averages.as_ref().map(|averages| averages.state()),
+            vectors: self.state.vectors.clone(),
+            averages: self.state.averages.as_ref().map(|averages| averages.state()),
         }
     }
 
@@ -208,10 +272,10 @@ impl Alone {
         if state.vectors.len() > tasks || !state.vectors.iter().all(sound) {
             return Err(StateError::new("what the learners know does not fit the tasks"));
         }
-        super::averages::restore(self.mind.averages.as_deref_mut(), tasks, state.averages)?;
-        self.mind.vectors = state.vectors;
-        for (task, vector) in self.mind.vectors.iter_mut().enumerate() {
-            vector.sizes.recall(self.weights.rows_of(TaskId(task as u32)).map(|row| row[2]));
+        super::averages::restore(self.state.averages.as_deref_mut(), tasks, state.averages)?;
+        self.state.vectors = state.vectors;
+        for (task, vector) in (0..).zip(&mut self.state.vectors) {
+            vector.sizes.recall(self.weights.rows_of(TaskId(task)).map(|row| VectorRow::of(*row).size));
         }
         Ok(())
     }
@@ -220,8 +284,22 @@ impl Alone {
 /// Saved form of [`Alone`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AloneState {
-    weights: SideBySideState,
+    weights: SlotTablesState,
     vectors: Vec<Vector>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     averages: Option<AveragesState>,
+}
+
+impl AloneState {
+    /// Takes out the vector of a task, unless one vector serves all; those after it come one number earlier.
+    pub(super) fn remove_task(&mut self, task: usize, pooled: bool) {
+        if pooled {
+            return;
+        }
+        self.weights.remove_task(task);
+        if task < self.vectors.len() {
+            self.vectors.remove(task);
+        }
+        self.averages.iter_mut().for_each(|averages| averages.remove_task(task));
+    }
 }

@@ -1,20 +1,25 @@
-//! The mean of all weights that there have been: what predicts where averaging is asked for.
+//! Means of the weights: what predicts where averaging is asked for, while the weights step by their own margins.
 //!
-//! The weights after the t-th example count t times: first ones know little. With S_n = 1 + … + n, the mean of w_1 … w_n is
-//! w_n - (1/S_n) sum_t S_{t-1} (w_t - w_{t-1}), so it is enough to add every step up once more, times S of the examples before it.
-//! Those of a task count for its own weights, those of all tasks for the shared ones.
+//! The weights after the n-th example count n times, for the first ones know little. With S_n = 1 + … + n,
+//!
+//! ```text
+//! mean of w_1 … w_n = w_n - (1 / S_n) sum_i S_{i-1} (w_i - w_{i-1})
+//! ```
+//!
+//! so it is enough to add every step up once more, times S of the examples before it. For a task's own weights the examples of
+//! the task count, for the shared ones those of all tasks.
 
 use serde::{Deserialize, Serialize};
 
-use super::mixer::{Each, PARTS};
+use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, PARTS, POOLED, PerPart};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
 use crate::linalg::check_finite;
-use crate::weights::SideBySide;
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::weights::side_by_side::Found;
+use crate::weights::{SideBySide, SlotTablesState};
 
-/// Sums of an own or a shared weight's steps: two members keep each kind.
+/// Sums of the steps of own weights (`alone`, `coupled`) or of shared ones (`pooled`, `coupled`).
 type Pair = [f64; 2];
 
 #[derive(Debug, Clone)]
@@ -30,14 +35,18 @@ pub(super) struct Averages {
     found: Found,
 }
 
-/// S_n.
+/// S_n = 1 + … + n.
 pub(super) fn sum_to(examples: u64) -> f64 {
     let n = examples as f64;
     0.5 * n * (n + 1.0)
 }
 
-fn add(parts: &mut Each, shared: Pair, own: Pair, value: f64) {
-    for (part, sum) in parts.iter_mut().zip([own[0], own[1], shared[0], shared[1]]) {
+fn per_part([alone, own]: Pair, [pooled, shared]: Pair) -> PerPart {
+    [alone, own, pooled, shared]
+}
+
+fn add(parts: &mut PerPart, shared: Pair, own: Pair, value: f64) {
+    for (part, sum) in parts.iter_mut().zip(per_part(own, shared)) {
         *part += sum * value;
     }
 }
@@ -59,13 +68,13 @@ impl Averages {
     }
 
     /// 1 / S_n for each part; the mean of nothing is nothing.
-    fn shares(&self, task: TaskId) -> Each {
+    fn shares(&self, task: TaskId) -> PerPart {
         let [own, shared] = [self.examples_of(task), self.examples].map(|n| 1.0 / sum_to(n.max(1)));
-        [own, own, shared, shared]
+        per_part([own; 2], [shared; 2])
     }
 
     /// How far the margins of the parts are beyond those of their means.
-    pub(super) fn beyond(&self, task: TaskId, x: SparseView<'_>, intercept: bool) -> Each {
+    pub(super) fn beyond(&self, task: TaskId, x: SparseView<'_>, intercept: bool) -> PerPart {
         let (mut parts, mut found) = ([0.0; PARTS], Found::default());
         self.sums.find(task, x, &mut found);
         self.sums.for_each(x, &found, |shared, own, value| add(&mut parts, *shared, *own, value));
@@ -77,7 +86,7 @@ impl Averages {
         std::array::from_fn(|at| shares[at] * parts[at])
     }
 
-    /// The weights of a feature that came in other units shrink, and so does their mean.
+    /// Shrinks the means of a feature's weights, which shrink because it came in other units.
     pub(super) fn shrink(&mut self, task: TaskId, feature: u32, factor: f64) {
         let (indices, values) = ([feature], [1.0]);
         let x = SparseView::trusted(&indices, &values);
@@ -87,21 +96,21 @@ impl Averages {
         });
     }
 
-    /// Adds the steps of an example up: those of each feature in order, then those of the intercept, if there is one.
+    /// Adds up the steps of an example: those of each feature in order, then those of the intercept, if there is one.
     pub(super) fn add(
         &mut self,
         task: TaskId,
         x: SparseView<'_>,
         intercept: bool,
-        step: impl Fn(usize) -> Each,
+        step: impl Fn(usize) -> PerPart,
     ) {
         let [own, shared] = [self.examples_of(task), self.examples].map(sum_to);
         let change = |at: usize, sums: &mut Pair, owns: &mut Pair| {
             let step = step(at);
-            for k in 0..2 {
-                owns[k] += own * step[k];
-                sums[k] += shared * step[2 + k];
-            }
+            owns[0] += own * step[ALONE];
+            owns[1] += own * step[COUPLED_OWN];
+            sums[0] += shared * step[POOLED];
+            sums[1] += shared * step[COUPLED_SHARED];
         };
         self.sums.find(task, x, &mut self.found);
         let mut at = 0;
@@ -117,7 +126,7 @@ impl Averages {
         }
     }
 
-    /// An example has gone by.
+    /// Counts an example.
     pub(super) fn count(&mut self, task: TaskId) {
         if self.of_task.len() <= task.index() {
             self.of_task.resize(task.index() + 1, 0);
@@ -127,7 +136,7 @@ impl Averages {
     }
 
     /// How far the weights of the margin are beyond their mean, by feature, and the intercept's.
-    pub(super) fn weights_beyond(&self, task: TaskId, mixture: &Each) -> (Vec<(u32, f64)>, f64) {
+    pub(super) fn weights_beyond(&self, task: TaskId, mixture: &PerPart) -> (Vec<(u32, f64)>, f64) {
         let shares = self.shares(task);
         let weight = |shared: Pair, own: Pair| {
             let mut parts = [0.0; PARTS];
@@ -196,9 +205,18 @@ pub(super) fn less(weights: Vec<(u32, f64)>, beyond: Vec<(u32, f64)>) -> Vec<(u3
 /// Saved form of [`Averages`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AveragesState {
-    sums: SideBySideState,
+    sums: SlotTablesState,
     shared_intercept: Block<f64>,
     own_intercepts: Block<f64>,
     examples: u64,
     of_task: Block<u64>,
+}
+
+impl AveragesState {
+    /// Takes out the means of a task; those after it come one number earlier.
+    pub(super) fn remove_task(&mut self, task: usize) {
+        self.sums.remove_task(task);
+        self.own_intercepts.remove_row(task, size_of::<Pair>() / size_of::<f64>());
+        self.of_task.remove_row(task, 1);
+    }
 }

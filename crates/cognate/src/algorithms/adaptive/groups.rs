@@ -1,24 +1,27 @@
-//! Tasks that sort themselves into groups, each of which has shared weights of its own.
+//! Groups that tasks sort themselves into, each with shared weights of its own.
 //!
-//! Sides (`trust`) relate tasks along what all share: a relation of rank one. Where tasks are of several kinds, each is in
-//! the group whose pooled member predicts it best, on the side of it where it belongs: a learnt relation of as many ranks as there
-//! are groups. What every group's pooled member says is weighed on every example of the task: how the labels go with it, as in
-//! `trust`, and the logistic loss of that, faded to the last hundred examples or so.
+//! Sides (`trust`) relate tasks along what all share: a relation of rank one. Where tasks are of several kinds, each belongs in the
+//! group whose pooled member predicts it best, on the side of it that fits: a learnt relation with as many ranks as there are
+//! groups.
 //!
-//! Tasks begin in groups that are as good as drawn, or all groups would be alike. They differ by chance then, and become less
-//! alike with every task that goes where it fits better.
+//! On every example of a task, what every group's pooled member says is weighed: the lean on it, as in `trust`, and the logistic
+//! loss of lean times u, averaged over the last hundred examples or so. After [`FIRST`] examples a task goes to the group of the
+//! smallest loss, if that is smaller than where it is by [`BETTER`], and takes the lean over.
+//!
+//! Tasks begin in groups that are as good as drawn, or all groups would be alike. The groups differ by chance then, and more with
+//! every task that goes where it fits better.
 
 use serde::{Deserialize, Serialize};
 
 use super::rule::implicit_steps;
-use super::trust::{LOUDEST, RELATED};
+use super::trust::{LOUDEST, Lean};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
 
-/// Examples that a loss is the mean of.
+/// Examples that a loss is averaged over: the newest counts 1/n up to here, and so much from then on.
 const MEMORY: f64 = 100.0;
-/// How much smaller the loss of another group has to be.
+/// How much smaller the loss of another group has to be: smaller differences are chance.
 const BETTER: f64 = 0.01;
 /// Examples of a task before it may go.
 const FIRST: u64 = 10;
@@ -26,29 +29,29 @@ const FIRST: u64 = 10;
 /// What a task makes of a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Opinion {
-    /// How its labels go with the group's pooled member, with the precision of that.
-    lean: [f64; 2],
+    /// How its labels go with the group's pooled member.
+    lean: Lean,
     /// Mean of the logistic loss.
     loss: f64,
 }
 
 impl Default for Opinion {
     fn default() -> Self {
-        Self { lean: RELATED, loss: std::f64::consts::LN_2 }
+        Self { lean: Lean::default(), loss: std::f64::consts::LN_2 }
     }
 }
 
 impl Opinion {
     /// Learns how a label goes with what the pooled member says; the newest loss counts so much.
     fn learn(&mut self, label: f64, pooled: f64, newest: f64) {
-        let (z, [lean, precision]) = (pooled.clamp(-LOUDEST, LOUDEST), self.lean);
+        let (z, Lean { weight, precision }) = (pooled.clamp(-LOUDEST, LOUDEST), self.lean);
         if !z.is_finite() {
             return;
         }
-        let agreed = label * lean * z;
+        let agreed = label * weight * z;
         let taken = implicit_steps([agreed], [z * z / precision]);
         self.loss += newest * ((-agreed).max(0.0) + (-agreed.abs()).exp().ln_1p() - self.loss);
-        self.lean = [lean + label * taken.steps[0] * z / precision, precision + taken.curvatures[0] * z * z];
+        self.lean.learn(label, z, taken.steps[0], taken.curvatures[0]);
     }
 }
 
@@ -57,13 +60,13 @@ impl Opinion {
 pub(super) struct Move {
     pub(super) group: usize,
     /// How the labels go with the pooled member there.
-    pub(super) lean: [f64; 2],
+    pub(super) lean: Lean,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Groups {
     count: usize,
-    /// Of each task, one a group.
+    /// Of each task, one per group.
     opinions: Vec<Opinion>,
     /// Examples of each task.
     examples: Vec<u64>,
@@ -107,7 +110,9 @@ impl Groups {
         GroupsState {
             group_of: Block(tasks.map(|task| group_of(task) as u32).collect()),
             examples: Block(self.examples.clone()),
-            opinions: Block(self.opinions.iter().flat_map(|o| [o.lean[0], o.lean[1], o.loss]).collect()),
+            opinions: Block(
+                self.opinions.iter().flat_map(|o| [o.lean.weight, o.lean.precision, o.loss]).collect(),
+            ),
         }
     }
 
@@ -126,7 +131,10 @@ impl Groups {
         {
             return Err(StateError::new("the groups do not fit the tasks"));
         }
-        let opinion = |[lean, precision, loss]: &[f64; 3]| Opinion { lean: [*lean, *precision], loss: *loss };
+        let opinion = |[weight, precision, loss]: &[f64; 3]| Opinion {
+            lean: Lean { weight: *weight, precision: *precision },
+            loss: *loss,
+        };
         self.opinions = opinions.iter().map(opinion).collect();
         self.examples = examples.0;
         Ok(group_of.0)
@@ -138,8 +146,17 @@ impl Groups {
 pub(crate) struct GroupsState {
     group_of: Block<u32>,
     examples: Block<u64>,
-    /// Lean, its precision and loss: of each task, one a group.
+    /// Lean, its precision and loss: of each task, one per group.
     opinions: Block<f64>,
+}
+
+impl GroupsState {
+    /// Takes out what is known about a task; those after it come one number earlier.
+    pub(super) fn remove_task(&mut self, task: usize, groups: usize) {
+        self.group_of.remove_row(task, 1);
+        self.examples.remove_row(task, 1);
+        self.opinions.remove_row(task, 3 * groups);
+    }
 }
 
 #[cfg(test)]
@@ -157,7 +174,7 @@ mod tests {
             groups.said().copy_from_slice(&[guess, -0.9 * label]);
             if let Some(there) = groups.learn(task, label, group) {
                 (group, moves) = (there.group, moves + 1);
-                assert!(round + 1 >= FIRST as i32 && there.lean[0] < 0.0, "{round}: {there:?}");
+                assert!(round + 1 >= FIRST as i32 && there.lean.weight < 0.0, "{round}: {there:?}");
             }
         }
         assert_eq!((group, moves), (1, 1));

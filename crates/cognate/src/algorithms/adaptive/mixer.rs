@@ -1,37 +1,51 @@
 //! How much each part of the members is worth: second-order logistic regression on their margins.
 //!
-//! The margin is a'z, z the [`PARTS`] margins of the members' parts, a learnt as a Newton method would: precision matrix
-//! P += h z z', a += t y P^-1 z with the implicit t of the logistic loss, h = q (1 - q). Members that are too sure or too
-//! timid are put right, parts that say the same are not counted twice, parts that mislead get negative weights.
+//! The margin is a'z, z the [`PerPart`] margins of the members' parts. From z cut to [`LONGEST`], a learns as by Newton's method:
 //!
-//! How much a task's own part is worth depends on how much the task has seen, so there is an `a` for tasks with 0, 1,
-//! 2-3, 4-7, … examples. One that is met first starts from the one before, a quarter as sure. What sets a task apart from
-//! others that have seen as much is in `trust`.
+//! ```text
+//! t = sigmoid(-(y a'z + z'P^-1 z t))      a += y t P^-1 z      P += h z z',  h = q (1 - q) for q = sigmoid(a'z)
+//! ```
+//!
+//! So members that are too sure or too timid are put right, parts that say the same are not counted twice, and parts that mislead
+//! get negative weights.
+//!
+//! How much a task's own part is worth depends on how much the task has seen, so there is one `a` per level: for tasks with 0, 1,
+//! 2-3, 4-7, … examples. A level that no task has reached before starts from the one below it, a quarter as sure. What sets a
+//! task apart from others that have seen as much is in `trust`.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use serde::{Deserialize, Serialize};
 
 use super::rule::{curvature, implicit_steps};
-use super::trust::Trust;
+use super::trust::{Lean, NUMBERS, Trust};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
 use crate::table::prefetch::prefetch;
 
-/// Parts of the members: own of the one that is on its own, own of the coupled one, the pooled one, shared of the coupled.
+/// Parts of the members' margins.
 pub(super) const PARTS: usize = 4;
 
-/// A number a part.
-pub(super) type Each = [f64; PARTS];
+/// A number per part, at [`ALONE`], [`COUPLED_OWN`], [`POOLED`] and [`COUPLED_SHARED`].
+pub(super) type PerPart = [f64; PARTS];
+
+/// The member with one vector per task.
+pub(super) const ALONE: usize = 0;
+/// The task's own vector of the member with both.
+pub(super) const COUPLED_OWN: usize = 1;
+/// The member with one vector for all tasks.
+pub(super) const POOLED: usize = 2;
+/// The shared vector of the member with both.
+pub(super) const COUPLED_SHARED: usize = 3;
 
 /// a before anything is known: the mean of three members.
 const START: f64 = 1.0 / 3.0;
 
-/// Precision of that.
+/// Precision of that: a has the prior variance 0.3.
 const PRIOR: f64 = 1.0 / 0.3;
 
 /// Longer margins are shortened before they teach: one example must not turn everything over.
-const LONGEST: f64 = 20.0;
+pub(super) const LONGEST: f64 = 20.0;
 
 /// How sure an `a` is that was taken over from tasks that have seen less.
 const TAKEN_OVER: f64 = 0.25;
@@ -39,15 +53,15 @@ const TAKEN_OVER: f64 = 0.25;
 /// `a` and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Newton {
-    weights: Each,
+    weights: PerPart,
     /// P, its lower triangle in use.
-    precision: [Each; PARTS],
+    precision: [PerPart; PARTS],
 }
 
-/// What is known about a task: a cache line, for among many tasks each is met unprepared.
+/// What is known about a task, in one cache line: with many tasks every lookup misses.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
-struct Met {
+struct KnownTask {
     /// How many it has seen.
     examples: u64,
     trust: Trust,
@@ -55,17 +69,19 @@ struct Met {
 
 #[derive(Debug, Clone)]
 pub(super) struct Mixer {
-    /// By the number of digits of the examples that a task has seen, from the first.
+    /// By level: the number of binary digits of the examples that a task has seen. The first is always there.
     levels: Vec<Option<Newton>>,
-    tasks: Vec<Met>,
+    tasks: Vec<KnownTask>,
     /// What is left of the precision after an example, where things are forgotten.
     keep: f64,
 }
 
 /// sum a_k z_k.
 #[inline]
-pub(super) fn weighted(weights: &Each, parts: &Each) -> f64 {
-    (weights[0] * parts[0] + weights[1] * parts[1]) + (weights[2] * parts[2] + weights[3] * parts[3])
+pub(super) fn weighted(weights: &PerPart, parts: &PerPart) -> f64 {
+    let own = weights[ALONE] * parts[ALONE] + weights[COUPLED_OWN] * parts[COUPLED_OWN];
+    let shared = weights[POOLED] * parts[POOLED] + weights[COUPLED_SHARED] * parts[COUPLED_SHARED];
+    own + shared
 }
 
 impl Newton {
@@ -85,7 +101,7 @@ impl Newton {
 
     /// P^-1 z, by P = L D L'; none when P is not positive definite, which only a broken file can bring about.
     #[inline(always)]
-    fn solve(&self, z: &Each) -> Option<Each> {
+    fn solve(&self, z: &PerPart) -> Option<PerPart> {
         // Below the diagonal first L D, then L.
         let mut factor = self.precision;
         let (mut solved, mut inverse) = (*z, [0.0; PARTS]);
@@ -111,7 +127,7 @@ impl Newton {
 
     /// Margins that are not too long to teach.
     #[inline(always)]
-    fn shortened(parts: &Each) -> Each {
+    fn shortened(parts: &PerPart) -> PerPart {
         let longest = parts.iter().fold(0.0_f64, |longest, part| longest.max(part.abs()));
         let shorten = if longest > LONGEST { LONGEST / longest } else { 1.0 };
         parts.map(|part| part * shorten)
@@ -119,7 +135,7 @@ impl Newton {
 
     /// Takes a step along P^-1 z, and takes z into account with so much curvature.
     #[inline(always)]
-    fn learn(&mut self, z: &Each, solved: &Each, step: f64, h: f64) {
+    fn learn(&mut self, z: &PerPart, solved: &PerPart, step: f64, h: f64) {
         for at in 0..PARTS {
             self.weights[at] += step * solved[at];
             for k in 0..=at {
@@ -129,8 +145,8 @@ impl Newton {
     }
 }
 
-impl Met {
-    /// The number of digits of its examples.
+impl KnownTask {
+    /// The number of binary digits of its examples.
     #[inline]
     fn level(&self) -> usize {
         (u64::BITS - self.examples.leading_zeros()) as usize
@@ -150,11 +166,11 @@ impl Mixer {
     }
 
     #[inline]
-    fn known(&self, task: TaskId) -> Met {
+    fn known(&self, task: TaskId) -> KnownTask {
         self.tasks.get(task.index()).copied().unwrap_or_default()
     }
 
-    /// The nearest level that has been met, from here down.
+    /// The nearest level that some task has reached, from here down.
     #[inline(always)]
     fn met(&self, level: usize) -> &Newton {
         let known = &self.levels[..self.levels.len().min(level + 1)];
@@ -163,11 +179,15 @@ impl Mixer {
 
     /// a, for a task.
     #[inline(always)]
-    pub(super) fn weights(&self, task: TaskId) -> Each {
+    pub(super) fn weights(&self, task: TaskId) -> PerPart {
         let known = self.known(task);
-        let [a, b, c, d] = self.met(known.level()).weights;
+        let mut weights = self.met(known.level()).weights;
         let [own, shared] = known.trust.factors();
-        [a * own, b * own, c * shared, d * shared]
+        weights[ALONE] *= own;
+        weights[COUPLED_OWN] *= own;
+        weights[POOLED] *= shared;
+        weights[COUPLED_SHARED] *= shared;
+        weights
     }
 
     /// What the shared weights are multiplied by for a task, from -1 to 1.
@@ -176,22 +196,29 @@ impl Mixer {
         self.known(task).trust.side()
     }
 
-    /// The pooled member of a task that has been met is another: its labels go so with it.
-    pub(super) fn turn(&mut self, task: TaskId, lean: [f64; 2]) {
+    /// Takes over how the labels of a task that has been met go with another pooled member.
+    pub(super) fn turn(&mut self, task: TaskId, lean: Lean) {
         self.tasks[task.index()].trust.turn(lean);
     }
 
     /// a, for tasks that have seen most.
-    pub(super) fn last_weights(&self) -> &Each {
+    pub(super) fn last_weights(&self) -> &PerPart {
         &self.met(self.levels.len()).weights
     }
 
-    /// Learns from the margins of an example's parts, on the task's side, and from what the pooled member says to all; the
-    /// curvature of the loss at the margin that was predicted.
+    /// Learns from the margins of an example's parts, on the task's side, and from what the pooled member says to all; gives h
+    /// at the margin that was predicted.
     #[inline(always)]
-    pub(super) fn learn(&mut self, task: TaskId, label: f64, parts: &Each, pooled: f64, margin: f64) -> f64 {
+    pub(super) fn learn(
+        &mut self,
+        task: TaskId,
+        label: f64,
+        parts: &PerPart,
+        pooled: f64,
+        margin: f64,
+    ) -> f64 {
         if self.tasks.len() <= task.index() {
-            self.tasks.resize(task.index() + 1, Met::default());
+            self.tasks.resize(task.index() + 1, KnownTask::default());
         }
         let level = self.tasks[task.index()].level();
         self.tasks[task.index()].examples += 1;
@@ -209,7 +236,10 @@ impl Mixer {
             trust.fade(self.keep);
         }
         let (a, z) = (newton.weights, Newton::shortened(parts));
-        let apart = [a[0] * parts[0] + a[1] * parts[1], a[2] * parts[2] + a[3] * parts[3]];
+        let apart = [
+            a[ALONE] * parts[ALONE] + a[COUPLED_OWN] * parts[COUPLED_OWN],
+            a[POOLED] * parts[POOLED] + a[COUPLED_SHARED] * parts[COUPLED_SHARED],
+        ];
         let (weighed, solved) = (trust.weigh(label, apart, pooled), newton.solve(&z));
         // All at once: what the mixture, the trust and the side of the task make of it, and the margin that was predicted.
         let (agreed, variance) = weighed.map_or(([0.0; 2], [0.0; 2]), |w| (w.agreed, w.variance));
@@ -230,7 +260,7 @@ impl Mixer {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.levels.capacity() * size_of::<Option<Newton>>() + self.tasks.capacity() * size_of::<Met>()
+        self.levels.capacity() * size_of::<Option<Newton>>() + self.tasks.capacity() * size_of::<KnownTask>()
     }
 
     pub(super) fn state(&self) -> MixerState {
@@ -282,13 +312,13 @@ impl Mixer {
         let trusts = trusts
             .filter(|trusts| rest.is_empty() && more.is_empty() && trusts.len() <= examples.0.len())
             .ok_or_else(|| StateError::new("what sets the tasks apart is not sound"))?;
-        // Models of before had none.
+        // Older models had none.
         let trusts = trusts.into_iter().chain(std::iter::repeat(Trust::default()));
         self.tasks = examples
             .0
             .iter()
             .zip(trusts)
-            .map(|(examples, trust)| Met { examples: *examples, trust })
+            .map(|(examples, trust)| KnownTask { examples: *examples, trust })
             .collect();
         Ok(())
     }
@@ -305,7 +335,7 @@ pub(crate) struct MixerState {
     levels: Block<u32>,
     /// `a` of each.
     weights: Block<f64>,
-    /// P of each, a row after the other.
+    /// P of each, row after row.
     precisions: Block<f64>,
     /// Examples of each task.
     examples: Block<u64>,
@@ -317,6 +347,14 @@ pub(crate) struct MixerState {
     apart: Block<f64>,
 }
 
+impl MixerState {
+    /// Takes out what is known about a task; those after it come one number earlier.
+    pub(super) fn remove_task(&mut self, task: usize) {
+        self.examples.remove_row(task, 1);
+        self.apart.remove_row(task, NUMBERS);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,7 +363,8 @@ mod tests {
     fn solving_undoes_multiplying() {
         let mut newton = Newton::new();
         for round in 0..50 {
-            let z: Each = std::array::from_fn(|at| f64::from((round * (i32::from(at as u8) + 3)) % 7) - 3.0);
+            let z: PerPart =
+                std::array::from_fn(|at| f64::from((round * (i32::from(at as u8) + 3)) % 7) - 3.0);
             let solved = newton.solve(&z).unwrap();
             newton.learn(&z, &solved, if round % 3 == 0 { 0.3 } else { -0.3 }, 0.2);
         }
@@ -360,8 +399,8 @@ mod tests {
             );
         }
         let (weights, side) = (mixer.weights(TaskId(3)), mixer.side(TaskId(3)));
-        assert!(weights[0] > 1.0 && side * weights[2] < -0.3, "{weights:?} {side}");
-        assert!(weights[1].abs() < 0.5 && weights[3].abs() < 0.5, "{weights:?}");
+        assert!(weights[ALONE] > 1.0 && side * weights[POOLED] < -0.3, "{weights:?} {side}");
+        assert!(weights[COUPLED_OWN].abs() < 0.5 && weights[COUPLED_SHARED].abs() < 0.5, "{weights:?}");
         assert_eq!(
             mixer.weights(TaskId(0)),
             mixer.levels[0].unwrap().weights,

@@ -1,19 +1,27 @@
-//! Tasks related by a graph or a matrix: what they have in common is drawn before anything is seen.
+//! Tasks related by a graph or a matrix, which says before anything is seen what they have in common.
 //!
-//! Prior: a feature's weights in the tasks of a block have the correlations C of R (C_ij = R_ij / sqrt(R_ii R_jj)), and each the
-//! variance that `rule` gives it. With B = C^1/2, w_i = sum_j B_ij v_j of independent v_j, of which every one has a
-//! precision of its own. Tasks that are not in a block are on their own (`alone`).
+//! Prior: the weights of a feature in the tasks of a block have the correlations C of R, C_ij = R_ij / sqrt(R_ii R_jj), and each
+//! has the variance p r / (m s^2) of `rule`. With B = C^1/2 this is w_i = sum_j B_ij v_j of independent v_j, each with a
+//! precision of its own. Tasks that are in no block are on their own (`alone`).
 //!
-//! State: v and precisions, a row of all tasks of a block a feature; s; sizes and intercepts a block.
-//! Predict: sum_j B_ij v_j'x. Update: v_jk += u_jk B_ij x_k y t, u_jk = 1 / (m s_k^2 / (p r_k) + sum h B_ij^2 x_k^2), t implicit
-//! for the variance sum_jk u_jk B_ij^2 x_k^2 (`rule`).
+//! State: per block and feature a row ([`BlockRow`]) of v_j and a precision for each task j of the block, and s; per block what is
+//! known about sizes, and the intercepts.
+//!
+//! Predict: w_i'x = sum_j v_j'(B_ij x). Update: the step of `step` on all v_j at once, for each of which the example is B_ij x:
+//!
+//! ```text
+//! u_jk = 1 / (m s_k^2 / (p r_k) + c_jk)      V = sum_jk u_jk B_ij^2 x_k^2      t = -l'(y w_i'x + V t)
+//! v_jk += y t u_jk B_ij x_k                  c_jk += h B_ij^2 x_k^2
+//! ```
 
 use serde::{Deserialize, Serialize};
 
+use super::add_intercept;
 use super::alone::{Alone, AloneState};
 use super::averages::sum_to;
-use super::rule::{Clock, Sizes, gain, unit_of_intercept};
-use super::{Settings, add_intercept};
+use super::config::Settings;
+use super::rule::{Clock, Sizes, Usual, gain};
+use super::step::{Scale, Start, Stepped, take_step};
 use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId};
@@ -26,35 +34,64 @@ use crate::weights::{TaskRows, TaskRowsState};
 pub(super) struct Related {
     settings: Settings,
     blocks: Blocks,
-    groups: Vec<Group>,
+    /// One for each of the blocks.
+    learners: Vec<BlockLearner>,
     outside: Alone,
 }
 
-/// The tasks of a block.
+/// What the tasks of a block have learnt.
 #[derive(Debug, Clone)]
-struct Group {
+struct BlockLearner {
     /// B.
     root: Symmetric,
-    /// Of each feature: v of every task, their precisions, s, and where means predict, the sums of `averages`.
+    /// A [`BlockRow`] per feature.
     rows: TaskRows,
     sizes: Sizes,
     clock: Clock,
-    /// The same of the feature that is always 1, with an s that nobody reads.
+    /// The row of the feature that is always 1, with an s that nobody reads.
     intercepts: Vec<f64>,
-    /// Examples, where means predict; they are counted a block.
+    /// Examples, where means predict; they are counted per block.
     examples: u64,
 }
 
-/// Numbers a feature.
-fn columns(tasks: usize, settings: Settings) -> usize {
-    if settings.average { 3 * tasks + 1 } else { 2 * tasks + 1 }
+/// What a block keeps of a feature.
+struct BlockRow<'a> {
+    /// v of every task.
+    v: &'a mut [f64],
+    /// Their precisions.
+    precisions: &'a mut [f64],
+    /// s.
+    size: &'a mut f64,
+    /// Where means predict, the sums of `averages` for every task; otherwise nothing.
+    sums: &'a mut [f64],
 }
 
-/// v of every task, their precisions, and what comes after them.
-fn parts(row: &mut [f64], tasks: usize) -> (&mut [f64], &mut [f64], &mut [f64]) {
-    let (v, rest) = row.split_at_mut(tasks);
-    let (precisions, rest) = rest.split_at_mut(tasks);
-    (v, precisions, rest)
+/// Where the numbers of a row are, for a block of so many tasks.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    tasks: usize,
+}
+
+impl Layout {
+    /// Numbers per row.
+    fn columns(self, settings: Settings) -> usize {
+        if settings.average { 3 * self.tasks + 1 } else { 2 * self.tasks + 1 }
+    }
+
+    fn size(self) -> usize {
+        2 * self.tasks
+    }
+
+    fn sums(self) -> usize {
+        2 * self.tasks + 1
+    }
+
+    fn of(self, row: &mut [f64]) -> BlockRow<'_> {
+        let (v, rest) = row.split_at_mut(self.tasks);
+        let (precisions, rest) = rest.split_at_mut(self.tasks);
+        let (size, sums) = rest.split_first_mut().expect("a row has a size");
+        BlockRow { v, precisions, size, sums }
+    }
 }
 
 /// sum_j B_ij v_j.
@@ -72,17 +109,103 @@ fn root_of_correlations(relation: &Symmetric) -> Option<Symmetric> {
     Some(spectrum.with_values(&roots))
 }
 
-impl Group {
+/// A block and the example that it learns from.
+struct BlockStep<'a> {
+    /// B_i, of the example's task.
+    root: &'a [f64],
+    layout: Layout,
+    rows: &'a mut TaskRows,
+    features: SparseView<'a>,
+    /// The row of the feature that is always 1, where there is one.
+    intercepts: Option<&'a mut [f64]>,
+    prior: f64,
+    /// Where means predict, S of the examples before this one.
+    before: Option<f64>,
+}
+
+impl BlockStep<'_> {
+    /// What a feature adds to V: sum_j u_j B_ij^2 x^2.
+    fn variance(&self, scale: &Scale, unit: f64, precisions: &[f64], value: f64) -> f64 {
+        let each = self.root.iter().zip(precisions);
+        let each = each.map(|(b, precision)| b * b * scale.rate(unit, self.prior, *precision));
+        each.sum::<f64>() * value * value
+    }
+}
+
+impl Stepped<1> for BlockStep<'_> {
+    fn grow(&mut self, sizes: &mut Sizes) {
+        self.rows.for_each_row_mut(self.features, |row, value| {
+            let BlockRow { v, size, sums, .. } = self.layout.of(row);
+            let shrink = sizes.grow(size, value);
+            if shrink < 1.0 {
+                v.iter_mut().chain(sums).for_each(|weight| *weight *= shrink);
+            }
+        });
+    }
+
+    fn normalised(&mut self, usual: Usual) -> f64 {
+        let mut sum = if self.intercepts.is_some() { 1.0 } else { 0.0 };
+        let size = self.layout.size();
+        self.rows.for_each_row(self.features, size..size + 1, |size, value| {
+            sum += usual.normalised(value, size[0]);
+        });
+        sum
+    }
+
+    fn variances(&mut self, scale: &Scale) -> [f64; 1] {
+        let (mut total, tasks) = (0.0, self.layout.tasks);
+        self.rows.for_each_row(self.features, tasks..self.layout.size() + 1, |row, value| {
+            let (precisions, size) = row.split_at(tasks);
+            total += self.variance(scale, scale.unit(size[0]), precisions, value);
+        });
+        if let Some(intercepts) = &self.intercepts {
+            let precisions = &intercepts[tasks..self.layout.size()];
+            total += self.variance(scale, scale.unit_of_intercept(), precisions, 1.0);
+        }
+        [total]
+    }
+
+    fn apply(&mut self, scale: &Scale, [step]: [f64; 1], h: f64) {
+        let Self { root, layout, prior, before, .. } = *self;
+        let change = |row: BlockRow<'_>, unit: f64, value: f64| {
+            let BlockRow { v, precisions, sums, .. } = row;
+            if let Some(before) = before {
+                for ((b, sum), precision) in root.iter().zip(sums).zip(&*precisions) {
+                    *sum += before * step * b * value * scale.rate(unit, prior, *precision);
+                }
+            }
+            for ((b, v), precision) in root.iter().zip(v).zip(precisions) {
+                *v += step * b * value * scale.rate(unit, prior, *precision);
+                *precision += gain(h * b * b, value);
+            }
+        };
+        self.rows.for_each_row_mut(self.features, |row, value| {
+            let row = layout.of(row);
+            let unit = scale.unit(*row.size);
+            change(row, unit, value);
+        });
+        if let Some(intercepts) = self.intercepts.as_deref_mut() {
+            change(layout.of(intercepts), scale.unit_of_intercept(), 1.0);
+        }
+    }
+}
+
+impl BlockLearner {
     fn new(settings: Settings, relation: &Symmetric) -> Option<Self> {
-        let (root, tasks) = (root_of_correlations(relation)?, relation.size());
+        let root = root_of_correlations(relation)?;
+        let columns = Layout { tasks: relation.size() }.columns(settings);
         Some(Self {
             root,
-            rows: TaskRows::new(columns(tasks, settings)),
+            rows: TaskRows::new(columns),
             sizes: Sizes::default(),
             clock: Clock::default(),
-            intercepts: vec![0.0; columns(tasks, settings)],
+            intercepts: vec![0.0; columns],
             examples: 0,
         })
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { tasks: self.root.size() }
     }
 
     /// The margin of the weights as they are.
@@ -95,7 +218,7 @@ impl Group {
 
     /// How far it is beyond that of the mean of the weights, where that is what predicts.
     fn beyond(&self, column: usize, x: SparseView<'_>) -> f64 {
-        let (root, sums) = (self.root.row(column), 2 * self.root.size() + 1);
+        let (root, sums) = (self.root.row(column), self.layout().sums());
         if self.intercepts.len() == sums {
             return 0.0;
         }
@@ -109,74 +232,41 @@ impl Group {
     }
 
     /// Learns from the margin of the weights as they are; whether anything changed.
-    fn update(&mut self, settings: Settings, column: usize, example: Example<'_>, margin: f64) -> bool {
-        let Settings { loss, forget, intercept, prior, average, groups: _ } = settings;
+    fn update(&mut self, settings: Settings, column: usize, example: Example<'_>, present: f64) -> bool {
+        let Settings { loss, forget, intercept, prior, average, .. } = settings;
         let Example { features, label, .. } = example;
-        let (root, tasks) = (self.root.row(column), self.root.size());
+        let layout = self.layout();
         if let Some(factor) = self.clock.tick(forget) {
             let write_down =
-                |row: &mut [f64]| parts(row, tasks).1.iter_mut().for_each(|entry| *entry *= factor);
+                |row: &mut [f64]| layout.of(row).precisions.iter_mut().for_each(|entry| *entry *= factor);
             self.rows.change_rows(write_down);
             write_down(&mut self.intercepts);
         }
-        if label * margin > loss.sure(false) || !features.norm_squared().is_finite() {
+        if label * present > loss.sure(false) || !features.norm_squared().is_finite() {
             return forget.is_some();
         }
-        self.rows.for_each_row_mut(features, |row, value| {
-            let (v, _, rest) = parts(row, tasks);
-            if let [s, sums @ ..] = rest {
-                let shrink = self.sizes.grow(s, value);
-                if shrink < 1.0 {
-                    v.iter_mut().chain(sums).for_each(|weight| *weight *= shrink);
-                }
-            }
-        });
-        let (usual, mut sum) = (self.sizes.usual(), if intercept { 1.0 } else { 0.0 });
-        self.rows.for_each_row(features, 2 * tasks..2 * tasks + 1, |s, value| {
-            sum += usual.normalised(value, s[0]);
-        });
-        self.sizes.count(sum);
-        let (mean, seen) = (self.sizes.mean(), self.clock.factor(forget));
-        let rate = |unit: f64, precision: f64| (unit / prior.wide + seen * precision).recip();
-        let variance = |unit: f64, precisions: &[f64], value: f64| -> f64 {
-            let each = root.iter().zip(precisions).map(|(b, precision)| b * b * rate(unit, *precision));
-            each.sum::<f64>() * value * value
+        let mut step = BlockStep {
+            root: self.root.row(column),
+            layout,
+            rows: &mut self.rows,
+            features,
+            intercepts: intercept.then_some(&mut self.intercepts),
+            prior: prior.wide,
+            before: average.then(|| sum_to(self.examples)),
         };
-        let mut total = 0.0;
-        self.rows.for_each_row(features, tasks..2 * tasks + 1, |row, value| {
-            let (precisions, s) = row.split_at(tasks);
-            total += variance(usual.unit(mean, s[0]), precisions, value);
-        });
-        if intercept {
-            total += variance(unit_of_intercept(mean), &self.intercepts[tasks..2 * tasks], 1.0);
-        }
-        let step = label * loss.step(label * margin, total);
-        let h = loss.curvature(margin) / seen;
-        let before = sum_to(self.examples);
-        let change = |row: &mut [f64], unit: f64, value: f64| {
-            let (v, precisions, rest) = parts(row, tasks);
-            if average {
-                for ((b, sum), precision) in root.iter().zip(&mut rest[1..]).zip(&*precisions) {
-                    *sum += before * step * b * value * rate(unit, *precision);
-                }
-            }
-            for ((b, v), precision) in root.iter().zip(v).zip(precisions) {
-                *v += step * b * value * rate(unit, *precision);
-                *precision += gain(h * b * b, value);
-            }
+        let start = Start {
+            loss,
+            label,
+            margins: [present],
+            curvature: loss.curvature(present),
+            seen: self.clock.factor(forget),
         };
-        self.rows.for_each_row_mut(features, |row, value| {
-            let unit = usual.unit(mean, row[2 * tasks]);
-            change(row, unit, value);
-        });
-        if intercept {
-            change(&mut self.intercepts, unit_of_intercept(mean), 1.0);
-        }
+        take_step(&mut step, &mut self.sizes, start);
         true
     }
 
     fn weights(&self, column: usize) -> Vec<(u32, f64)> {
-        let (root, sums) = (self.root.row(column), 2 * self.root.size() + 1);
+        let (root, sums) = (self.root.row(column), self.layout().sums());
         let weight = |row: &[f64]| {
             mixed(root, &row[..root.len()]) - mixed(root, &row[sums..]) / sum_to(self.examples.max(1))
         };
@@ -190,11 +280,11 @@ impl Group {
 
 impl Related {
     pub(super) fn new(settings: Settings, blocks: Blocks) -> Result<Self, ConfigError> {
-        let groups: Option<Vec<Group>> =
-            blocks.relations().iter().map(|relation| Group::new(settings, relation)).collect();
-        let groups =
-            groups.ok_or_else(|| ConfigProblem::new("interaction", "its spectrum cannot be found"))?;
-        Ok(Self { settings, blocks, groups, outside: Alone::new(settings, false) })
+        let learners = blocks.relations().iter().map(|relation| BlockLearner::new(settings, relation));
+        let learners: Option<Vec<BlockLearner>> = learners.collect();
+        let learners =
+            learners.ok_or_else(|| ConfigProblem::new("interaction", "its spectrum cannot be found"))?;
+        Ok(Self { settings, blocks, learners, outside: Alone::new(settings, false) })
     }
 
     pub(super) fn blocks(&self) -> &Blocks {
@@ -203,60 +293,61 @@ impl Related {
 
     pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         match self.blocks.place(task) {
-            Some(place) => self.groups[place.block].margin(place.column, x),
+            Some(place) => self.learners[place.block].margin(place.column, x),
             None => self.outside.margin(task, x),
         }
     }
 
     pub(super) fn learn(&mut self, example: Example<'_>) -> Outcome {
         let Some(place) = self.blocks.place(example.task) else { return self.outside.learn(example) };
-        let group = &mut self.groups[place.block];
-        let present = group.present(place.column, example.features);
-        let margin = present - group.beyond(place.column, example.features);
-        let updated = group.update(self.settings, place.column, example, present);
-        group.examples += u64::from(self.settings.average);
+        let learner = &mut self.learners[place.block];
+        let present = learner.present(place.column, example.features);
+        let margin = present - learner.beyond(place.column, example.features);
+        let updated = learner.update(self.settings, place.column, example, present);
+        learner.examples += u64::from(self.settings.average);
         Outcome { margin, updated: updated || self.settings.average }
     }
 
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         match self.blocks.place(task) {
-            Some(place) => self.groups[place.block].weights(place.column),
+            Some(place) => self.learners[place.block].weights(place.column),
             None => self.outside.weights(task),
         }
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let of = |group: &Group| {
-            group.rows.heap_bytes()
-                + (group.intercepts.capacity() + group.root.size() * group.root.size()) * size_of::<f64>()
+        let of = |learner: &BlockLearner| {
+            let root = learner.root.size() * learner.root.size();
+            learner.rows.heap_bytes() + (learner.intercepts.capacity() + root) * size_of::<f64>()
         };
-        self.outside.heap_bytes() + self.groups.iter().map(of).sum::<usize>()
+        self.outside.heap_bytes() + self.learners.iter().map(of).sum::<usize>()
     }
 
     pub(super) fn state(&self) -> RelatedState {
-        let state = |group: &Group| GroupState {
-            rows: group.rows.state(),
-            sizes: group.sizes,
-            clock: group.clock,
-            intercepts: Block(group.intercepts.clone()),
-            examples: group.examples,
+        let state = |learner: &BlockLearner| BlockLearnerState {
+            rows: learner.rows.state(),
+            sizes: learner.sizes,
+            clock: learner.clock,
+            intercepts: Block(learner.intercepts.clone()),
+            examples: learner.examples,
         };
-        RelatedState { groups: self.groups.iter().map(state).collect(), outside: self.outside.state() }
+        RelatedState { groups: self.learners.iter().map(state).collect(), outside: self.outside.state() }
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: RelatedState) -> Result<(), StateError> {
-        if state.groups.len() != self.groups.len() {
+        if state.groups.len() != self.learners.len() {
             return Err(StateError::new("the graph or matrix has another number of blocks"));
         }
-        for (group, saved) in self.groups.iter_mut().zip(state.groups) {
-            let columns = columns(group.root.size(), self.settings);
+        for (learner, saved) in self.learners.iter_mut().zip(state.groups) {
+            let columns = learner.layout().columns(self.settings);
             check_finite(&saved.intercepts.0)?;
             if saved.intercepts.0.len() != columns || !saved.sizes.is_sound() {
                 return Err(StateError::new("the intercepts do not fit the tasks"));
             }
-            group.rows = TaskRows::restore(columns, saved.rows)?;
-            group.examples = saved.examples;
-            (group.sizes, group.clock, group.intercepts) = (saved.sizes, saved.clock, saved.intercepts.0);
+            learner.rows = TaskRows::restore(columns, saved.rows)?;
+            learner.examples = saved.examples;
+            (learner.sizes, learner.clock, learner.intercepts) =
+                (saved.sizes, saved.clock, saved.intercepts.0);
         }
         self.outside.restore(tasks.max(1), state.outside)
     }
@@ -265,12 +356,13 @@ impl Related {
 /// Saved form of [`Related`]; B follows from the config.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RelatedState {
-    groups: Vec<GroupState>,
+    /// Of each block.
+    groups: Vec<BlockLearnerState>,
     outside: AloneState,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct GroupState {
+struct BlockLearnerState {
     rows: TaskRowsState,
     sizes: Sizes,
     clock: Clock,

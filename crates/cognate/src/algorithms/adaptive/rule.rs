@@ -1,14 +1,11 @@
-//! What one learner does with one example: how far it steps, coordinate by coordinate.
+//! What a step is made of: the loss and its implicit step, the sizes of features, and precisions that fade.
 //!
-//! A weight has a prior variance p r / (m s^2): s is the largest |x| that its feature has had, r its ratio to the usual s of
-//! features, within 1/4 and 4, and m the mean over the examples of sum r (x / s)^2, so that a margin has the prior variance p
-//! whatever features are measured in and however many there are. Data are often such that what is large matters (tf-idf, counts),
-//! and then r is worth much; features in units of their own are off by a factor of two at most. The precision of a weight grows by
-//! h x^2 with every example: rate v = 1 / (m s^2 / (p r) + sum h x^2), h = q (1 - q) for the probability q that was predicted
-//! (logistic loss), or 1 (hinge).
+//! A weight has the prior variance p r / (m s^2): s is the largest |x| that its feature has had, r its ratio to the usual s of
+//! features, cut to 1/4 and 4, and m the mean over examples of sum r (x / s)^2. So a margin has the prior variance p, whatever
+//! features are measured in and however many there are. In many data what is large matters (tf-idf, counts), and there r is
+//! worth much; features in units of their own are off by a factor of two in deviation at most.
 //!
-//! A step w += v y x t is implicit: t = -l'(y (w + v y x t)'x), the slope of the loss where the step ends. It never
-//! overshoots, however large V = sum v x^2 is.
+//! The usual s is the geometric mean of s over the features met.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use schemars::JsonSchema;
@@ -29,33 +26,35 @@ pub enum Loss {
     Hinge,
 }
 
+/// Margin beyond which a member of a mixture has nothing to learn from an example.
+const SURE: f64 = 1.5;
 /// Newton's steps towards an implicit one, at most; three are usual.
 const ROUNDS: usize = 60;
 /// The last one is shorter than this.
 const NEAR: f64 = 1e-6;
 
-/// 1 / (1 + exp(x)): the probability of the other label for a margin x = y w'x.
+/// 1 / (1 + exp(-x)): the probability of the label +1 for a margin x.
 #[inline(always)]
-pub(super) fn other(agreed: f64) -> f64 {
-    let e = exp_of_negative(-agreed.abs());
-    (if agreed > 0.0 { e } else { 1.0 }) / (1.0 + e)
+pub(super) fn sigmoid(x: f64) -> f64 {
+    let e = exp_of_negative(-x.abs());
+    (if x < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
 /// q (1 - q) for a margin.
 #[inline]
 pub(super) fn curvature(margin: f64) -> f64 {
-    let q = other(margin);
+    let q = sigmoid(-margin);
     q * (1.0 - q)
 }
 
 impl Loss {
     /// The margin y w'x beyond which an example has nothing to teach, in a mixture or for a member on its own.
     ///
-    /// In a mixture a departure from the logistic loss, whose slope there is 0.18: to leave out what is well learnt saves
-    /// work and errs less. Margins become too small by it, which the mixture puts right and a member alone could not.
+    /// In a mixture this departs from the logistic loss, whose slope at [`SURE`] is 0.18: leaving out what is well learnt saves
+    /// work and errs less. It makes margins too small, which the mixture corrects and a single member could not.
     pub(super) fn sure(self, mixture: bool) -> f64 {
         match self {
-            Self::Logistic if mixture => 1.5,
+            Self::Logistic if mixture => SURE,
             Self::Logistic => f64::INFINITY,
             Self::Hinge => 1.0,
         }
@@ -70,13 +69,7 @@ impl Loss {
         }
     }
 
-    /// t of an implicit step, where y w'x is `agreed` and V is `variance`.
-    #[inline]
-    pub(super) fn step(self, agreed: f64, variance: f64) -> f64 {
-        self.steps([agreed], [variance])[0]
-    }
-
-    /// t of several.
+    /// t of implicit steps, where y w'x is `agreed` and V is `variance`.
     #[inline(always)]
     pub(super) fn steps<const N: usize>(self, agreed: [f64; N], variance: [f64; N]) -> [f64; N] {
         match self {
@@ -98,14 +91,14 @@ pub(super) struct Implicit<const N: usize> {
     pub(super) curvatures: [f64; N],
 }
 
-/// t = 1 / (1 + exp(u)) where u = agreed + V t, by Newton's method kept within brackets.
+/// t = sigmoid(-u) where u = agreed + V t, by Newton's method kept within brackets.
 ///
 /// Each takes some rounds that wait for each other, so several at once take little longer than one.
 #[inline(always)]
 pub(super) fn implicit_steps<const N: usize>(agreed: [f64; N], variance: [f64; N]) -> Implicit<N> {
     let (mut first, mut curvatures) = ([0.0; N], [0.0; N]);
     for at in 0..N {
-        first[at] = other(agreed[at]);
+        first[at] = sigmoid(-agreed[at]);
         curvatures[at] = first[at] * (1.0 - first[at]);
     }
     let (mut low, mut high, mut u, mut steps) = (agreed, agreed, agreed, first);
@@ -119,7 +112,7 @@ pub(super) fn implicit_steps<const N: usize>(agreed: [f64; N], variance: [f64; N
         for at in 0..N {
             let within = u[at] > low[at] && u[at] < high[at];
             let from = if within { u[at] } else { 0.5 * low[at] + 0.5 * high[at] };
-            let t = other(from);
+            let t = sigmoid(-from);
             let (beyond, slope) = (from - agreed[at] - variance[at] * t, t * (1.0 - t));
             let change = beyond / (1.0 + variance[at] * slope);
             // What is left after a short one is of the order of its square.
@@ -151,7 +144,7 @@ pub(super) struct Sizes {
     features: u64,
 }
 
-/// A feature this many times larger than ever is in other units.
+/// A value this many times larger than any of its feature before is taken to be in other units.
 const OTHER_UNITS: f64 = 10.0;
 
 /// r and 1 / r at most.
@@ -175,7 +168,7 @@ impl Sizes {
         factor
     }
 
-    /// The s of a feature is another.
+    /// The s of a feature has changed.
     fn meet(&mut self, before: f64, now: f64) {
         if before > 0.0 {
             self.logarithms -= before.ln();
@@ -185,7 +178,7 @@ impl Sizes {
         self.logarithms += now.ln();
     }
 
-    /// Learners of before did not know what is usual.
+    /// Counts the features of an older model, which did not know what is usual.
     pub(super) fn recall(&mut self, s: impl Iterator<Item = f64>) {
         if self.features == 0 {
             s.filter(|s| *s > 0.0).for_each(|s| self.meet(0.0, s));
@@ -225,13 +218,7 @@ pub(super) struct Usual {
 }
 
 /// Below this a square is no number to divide by.
-const TINY: f64 = 1e-300;
-
-/// m s^2 for the feature that is always 1.
-#[inline]
-pub(super) fn unit_of_intercept(mean: f64) -> f64 {
-    mean.max(TINY)
-}
+pub(super) const TINY: f64 = 1e-300;
 
 impl Usual {
     /// r.
@@ -262,14 +249,15 @@ pub(super) fn gain(curvature: f64, value: f64) -> f64 {
 
 /// Precisions that fade: what was seen `half_life` examples ago counts half.
 ///
-/// Instead of shrinking all that is old, what is new counts more and more, and is seen through a factor that shrinks.
+/// Instead of shrinking every precision with every example, new ones are added in ever larger units, and all are seen through a
+/// factor that shrinks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Clock {
     /// Examples since the factor was 1.
     age: u64,
 }
 
-/// Half-lives after which everything is written down anew, far from where numbers end.
+/// Half-lives after which all precisions are written down as they are seen, long before numbers overflow.
 const LONGEST: f64 = 200.0;
 
 impl Clock {
@@ -279,7 +267,7 @@ impl Clock {
         half_life.map_or(1.0, |half_life| (-(self.age as f64) / half_life).exp2())
     }
 
-    /// An example has gone by. When it is time to, the factor to write all precisions down with; it is 1 from then on.
+    /// Counts an example. When it is time to write all precisions down, the factor to do it with, which is 1 from then on.
     #[inline]
     pub(super) fn tick(&mut self, half_life: Option<f64>) -> Option<f64> {
         let half_life = half_life?;
@@ -301,17 +289,17 @@ mod tests {
     fn an_implicit_step_ends_where_its_slope_is() {
         for agreed in [-300.0, -5.0, -0.1, 0.0, 0.7, 4.0, 30.0] {
             for variance in [0.0, 1e-3, 1.0, 50.0, 1e4, 1e9] {
-                let step = Loss::Logistic.step(agreed, variance);
-                let there = other(agreed + variance * step);
+                let [step] = Loss::Logistic.steps([agreed], [variance]);
+                let there = sigmoid(-(agreed + variance * step));
                 assert!(
                     (step - there).abs() <= 1e-10 * (1.0 + variance),
                     "{agreed} {variance}: {step} and {there}"
                 );
             }
         }
-        assert_eq!(Loss::Hinge.step(0.5, 0.25), 1.0);
-        assert_eq!(Loss::Hinge.step(0.5, 5.0), 0.1);
-        assert_eq!(Loss::Hinge.step(1.5, 5.0), 0.0);
+        assert_eq!(Loss::Hinge.steps([0.5], [0.25]), [1.0]);
+        assert_eq!(Loss::Hinge.steps([0.5], [5.0]), [0.1]);
+        assert_eq!(Loss::Hinge.steps([1.5], [5.0]), [0.0]);
     }
 
     #[test]

@@ -1,24 +1,37 @@
 //! Tasks that share: `coupled`, with a given b or one that the data decide on.
 //!
-//! State: three members side by side, which see the same examples and keep weights of their own: one vector a task
-//! (`alone`), one for all (`pooled`), and one of both whose sum predicts (`coupled`). They share what is known about
-//! features: s of each, and a precision a feature for all tasks and one a task. With a given b there is only the third.
+//! State: three members side by side, which see the same examples and keep weights of their own: `alone` has one vector per task,
+//! `pooled` one for all, and `coupled` both, whose sum predicts. They share what is known about features: s of each, and two
+//! precisions, one of all tasks and one per task ([`SharedRow`], [`OwnRow`]). With a given b there is only `coupled`.
 //!
-//! Predict: a'z of the four parts (own of `alone`, own of `coupled`, `pooled`, shared of `coupled`), a from `mixer`, the shared
-//! ones times the side of the task (`trust`). With a given b: the sum of the parts of `coupled`.
-//! Update: every member takes the implicit step of `rule` by its own margin; precisions grow by the curvature at the
-//! margin that was predicted, so that one number serves all members.
+//! Predict: a'z of the four parts ([`PerPart`]), a from `mixer`, the shared parts times the side of the task (`trust`). With a given
+//! b: the sum of the two parts of `coupled`.
+//!
+//! Update, in the order of [`State::update`]:
+//!
+//! ```text
+//! weigh   the mixture, the trust and the side of the task learn from z; h = q (1 - q) at the margin that was predicted
+//! gate    nothing more where every member has y margin > 1.5, or there is little doubt about the label (`doubt`)
+//! rates   of each part: v = 1 / (m s^2 / (p r) + c), c the precision of its kind, own or shared (`step`, `lanes`)
+//! step    each member by its own margin: t = -l'(y z + V t); V of a shared part times the squared side
+//! apply   own parts += y t v x; shared parts += side y t v x; both precisions += h x^2
+//! ```
+//!
+//! One h for all members, so that one precision serves them.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use serde::{Deserialize, Serialize};
 
 use super::averages::{Averages, AveragesState, less};
+use super::config::{Prior, Settings};
 use super::doubt::{Doubts, Lesson};
 use super::groups::{Groups, GroupsState, Move};
-use super::mixer::{Each, Mixer, MixerState, PARTS, weighted};
-use super::rule::{Clock, Loss, Sizes, gain, other, unit_of_intercept};
-use super::steps::{Feature, Scale, Steps};
-use super::{Prior, Settings};
+use super::lanes::FeatureLanes;
+use super::members::{MembersStep, OWN, PerMember, SHARED, Table, add_parts};
+use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, Mixer, MixerState, PARTS, POOLED, PerPart, weighted};
+use super::rows::{OwnRow, SharedRow};
+use super::rule::{Clock, Loss, Sizes, sigmoid};
+use super::step::{Start, take_step};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -27,85 +40,71 @@ use crate::learner::Outcome;
 use crate::linalg::check_finite;
 use crate::linalg::wide::{Simd, WithSimd, wide_work};
 use crate::stream::Batch;
-use crate::table::AHEAD;
 use crate::table::prefetch::prefetch;
-use crate::weights::SideBySide;
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::table::{AHEAD, Locate};
+use crate::weights::SlotTablesState;
+use crate::weights::side_by_side::Found;
 
-/// Share of the coupled member's prior variance that all tasks have in common, where b is not given: as b = K.
+/// Share of the prior variance of `coupled` that all tasks have in common, where b is not given: as b = K.
 const COMMON: f64 = 0.5;
-
-/// `alone`, own of `coupled`, precision.
-type OwnRow = [f64; 3];
-/// Shared are `pooled`, that of `coupled`, precision and s.
-type Table = SideBySide<4, 3>;
 
 #[derive(Debug, Clone)]
 pub(super) struct Together {
     weights: Table,
-    mind: Mind,
+    state: State,
     /// Scratch, not state.
     found: [Found; AHEAD],
 }
 
 /// All but the weights.
 #[derive(Debug, Clone)]
-struct Mind {
+struct State {
     settings: Settings,
     /// R, where it is given.
     given: Option<Uniform>,
     mixer: Mixer,
     sizes: Sizes,
     clock: Clock,
-    /// Weights of the feature that is always 1, of every group and every task.
-    shared_intercepts: Vec<OwnRow>,
-    own_intercepts: Vec<OwnRow>,
+    /// Rows of the feature that is always 1: a [`SharedRow`] per group, an [`OwnRow`] per task.
+    shared_intercepts: Vec<[f64; SHARED]>,
+    own_intercepts: Vec<[f64; OWN]>,
     averages: Option<Box<Averages>>,
     doubts: Doubts,
     groups: Option<Box<Groups>>,
     /// Scratch, not state.
-    steps: Steps,
+    lanes: FeatureLanes,
 }
 
 /// What is made of an example before it teaches.
 struct Seen {
-    /// Margins of the parts as they predict, the shared ones on the side of the task.
-    parts: Each,
+    /// z: margins of the parts as they predict, the shared ones on the side of the task.
+    parts: PerPart,
     /// The same of the weights as they are: other ones where their mean predicts.
-    present: Each,
+    present: PerPart,
     /// The task's side as it was then.
     side: f64,
     /// What the pooled member says whatever the side.
     pooled: f64,
+    /// a'z.
     margin: f64,
 }
 
-/// Margins of the parts from what is held for each feature.
-#[inline]
-fn add_parts(parts: &mut Each, shared: &[f64], own: &OwnRow, value: f64) {
-    parts[0] += own[0] * value;
-    parts[1] += own[1] * value;
-    parts[2] += shared[0] * value;
-    parts[3] += shared[1] * value;
+/// What an example teaches the members.
+struct Taught {
+    /// Their margins, of the weights as they are.
+    members: PerMember,
+    /// The task's side.
+    side: f64,
+    /// h at the margin that was predicted, where there is a mixture.
+    curvature: f64,
+    /// Whether own parts learn too, or only what tasks share.
+    own_too: bool,
 }
 
-/// Moves own weights by so much a rate, and their precision by `precision`.
-#[inline(always)]
-fn apply_own(own: &mut OwnRow, steps: &Each, rates: &Each, precision: f64) {
-    own[0] += steps[0] * rates[0];
-    own[1] += steps[1] * rates[1];
-    own[2] += precision;
-}
+/// The row that the feature which is always 1 begins with: its size is known.
+const NEW_INTERCEPT: [f64; SHARED] = [0.0, 0.0, 0.0, 1.0];
 
-/// The same of what is shared.
-#[inline(always)]
-fn apply_shared(shared: &mut [f64], steps: &Each, rates: &Each, precision: f64) {
-    shared[0] += steps[2] * rates[2];
-    shared[1] += steps[3] * rates[3];
-    shared[2] += precision;
-}
-
-impl Mind {
+impl State {
     /// Asks for what is known about a task.
     #[inline]
     fn prefetch(&self, task: TaskId) {
@@ -127,10 +126,10 @@ impl Mind {
             let beyond = averages.beyond(task, x, self.settings.intercept);
             parts.iter_mut().zip(beyond).for_each(|(part, beyond)| *part -= beyond);
         }
-        let (side, pooled) = (self.side(task), parts[2]);
+        let (side, pooled) = (self.side(task), parts[POOLED]);
         for parts in [&mut parts, &mut present] {
-            parts[2] *= side;
-            parts[3] *= side;
+            parts[POOLED] *= side;
+            parts[COUPLED_SHARED] *= side;
         }
         Seen { parts, present, side, pooled, margin: weighted(&self.mixture(task), &parts) }
     }
@@ -141,14 +140,14 @@ impl Mind {
         if self.given.is_some() { 1.0 } else { self.mixer.side(task) }
     }
 
-    /// What the parts count for in the margin of a task.
+    /// a: what the parts count for in the margin of a task.
     #[inline]
-    fn mixture(&self, task: TaskId) -> Each {
+    fn mixture(&self, task: TaskId) -> PerPart {
         if self.given.is_some() { [0.0, 1.0, 0.0, 1.0] } else { self.mixer.weights(task) }
     }
 
-    /// 1 over the prior variance of each part's margin; a part without one does not move.
-    fn priors(&self, tasks: usize) -> Each {
+    /// 1 / p of each part; where b is given, R's share on the diagonal belongs to the task and the rest to all.
+    fn inverse_priors(&self, tasks: usize) -> PerPart {
         let Prior { wide, narrow } = self.settings.prior;
         let (total, common) = match self.given {
             None => (narrow, COMMON),
@@ -160,116 +159,102 @@ impl Mind {
         [wide, total * (1.0 - common), wide, total * common].map(f64::recip)
     }
 
-    /// Every member learns, on an example whose rows have been found.
+    /// Every member learns, on an example whose rows have been found; see the head of the file.
     #[inline(always)]
     fn update(
         &mut self,
         weights: &mut Table,
         tasks: usize,
         example: Example<'_>,
-        Seen { parts, present, side, pooled, margin }: Seen,
+        seen: &Seen,
         found: &mut Found,
     ) {
-        let Example { task, features, label } = example;
-        let Settings { loss, forget, intercept, .. } = self.settings;
-        let group = weights.group(task);
-        let curvature =
-            if self.given.is_none() { self.mixer.learn(task, label, &parts, pooled, margin) } else { 0.0 };
-        if let Some(factor) = self.clock.tick(forget) {
+        let curvature = self.weigh(example, seen);
+        if let Some(factor) = self.clock.tick(self.settings.forget) {
             self.write_down(weights, factor);
         }
-        // What each member says, in the order of the parts.
-        let coupled = present[1] + present[3];
-        let members =
-            if self.given.is_some() { [coupled; PARTS] } else { [present[0], coupled, present[2], coupled] };
-        let enough = loss.sure(self.given.is_none());
-        let sure = members.iter().all(|member| label * member > enough);
-        let lesson =
-            if self.given.is_some() { Lesson::All } else { self.doubts.weigh(other(label * margin)) };
-        if sure || lesson == Lesson::Nothing || !features.norm_squared().is_finite() {
-            return;
-        }
-        let own_too = lesson == Lesson::All;
+        let coupled = seen.present[COUPLED_OWN] + seen.present[COUPLED_SHARED];
+        let members = [seen.present[ALONE], coupled, seen.present[POOLED], 0.0];
+        let own_too = match self.gate(example, seen.margin, &members) {
+            Lesson::Nothing => return,
+            Lesson::Shared => false,
+            Lesson::All => true,
+        };
+        self.step(weights, tasks, example, &Taught { members, side: seen.side, curvature, own_too }, found);
+    }
+
+    /// The mixture learns from the margins of the parts; h at the margin that was predicted, where there is a mixture.
+    #[inline(always)]
+    fn weigh(&mut self, Example { task, label, .. }: Example<'_>, seen: &Seen) -> f64 {
+        let Seen { parts, pooled, margin, .. } = seen;
+        if self.given.is_some() { 0.0 } else { self.mixer.learn(task, label, parts, *pooled, *margin) }
+    }
+
+    /// What an example teaches the members: nothing if all of them are sure of it, or if it is too long to be squared;
+    /// otherwise as much as the doubt about its label says.
+    #[inline(always)]
+    fn gate(
+        &mut self,
+        Example { features, label, .. }: Example<'_>,
+        margin: f64,
+        [alone, coupled, pooled, _]: &PerMember,
+    ) -> Lesson {
+        let mixture = self.given.is_none();
+        let enough = self.settings.loss.sure(mixture);
+        let sure = |member: &f64| label * member > enough;
+        let all_sure = sure(coupled) && (!mixture || (sure(alone) && sure(pooled)));
+        let lesson = if mixture { self.doubts.weigh(sigmoid(-label * margin)) } else { Lesson::All };
+        if all_sure || !features.norm_squared().is_finite() { Lesson::Nothing } else { lesson }
+    }
+
+    /// The members step, each by its own margin.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        weights: &mut Table,
+        tasks: usize,
+        Example { task, features, label }: Example<'_>,
+        &Taught { members, side, curvature, own_too }: &Taught,
+        found: &mut Found,
+    ) {
+        let Settings { loss, forget, intercept, .. } = self.settings;
+        let (mixture, [_, coupled, ..]) = (self.given.is_none(), members);
         if own_too {
             weights.make_rows(task, features, found);
         } else {
             weights.make_slots(features, found);
         }
-        let mut indices = features.indices().iter();
-        self.steps.clear();
-        weights.for_each_mut(features, found, |shared, own, value| {
-            let (shrink, feature) = (self.sizes.grow(&mut shared[3], value), indices.next());
-            if shrink < 1.0 {
-                shared[..2].iter_mut().chain(&mut own[..2]).for_each(|weight| *weight *= shrink);
-                if let (Some(averages), Some(feature)) = (&mut self.averages, feature) {
-                    averages.shrink(task, *feature, shrink);
-                }
-            }
-            self.steps.push(Feature { value, size: shared[3], shared: shared[2], own: own[2] });
-        });
-        let usual = self.sizes.usual();
-        self.sizes.count(self.steps.normalised(usual) + if intercept { 1.0 } else { 0.0 });
-        let scale = Scale {
-            usual,
-            mean: self.sizes.mean(),
-            priors: self.priors(tasks),
+        if intercept && self.own_intercepts.len() <= task.index() {
+            self.own_intercepts.resize(task.index() + 1, [0.0; OWN]);
+        }
+        let start = Start {
+            loss,
+            label,
+            margins: members,
+            // A member that is the only one has the curvature where it is itself.
+            curvature: match loss {
+                Loss::Logistic if mixture => curvature,
+                _ => loss.curvature(coupled),
+            },
             seen: self.clock.factor(forget),
         };
-        let mut variances = self.steps.rates(&scale);
-        let mut of_intercept = [0.0; PARTS];
-        if intercept {
-            if self.own_intercepts.len() <= task.index() {
-                self.own_intercepts.resize(task.index() + 1, OwnRow::default());
-            }
-            let (shared, own) = (self.shared_intercepts[group][2], self.own_intercepts[task.index()][2]);
-            of_intercept = scale.rates(unit_of_intercept(scale.mean), shared, own, 1.0);
-            (0..PARTS).for_each(|at| variances[at] += of_intercept[at]);
-        }
-        // A weight that counts times the side has that much less to say about the margin.
-        variances[2] *= side * side;
-        variances[3] *= side * side;
-        // A member that is alone has the curvature where it is itself.
-        let precision = match loss {
-            Loss::Logistic if self.given.is_none() => curvature,
-            _ => loss.curvature(coupled),
-        } / scale.seen;
-        // What does not move has nothing to say about where the step ends.
-        let own_variance = if own_too { variances[1] } else { 0.0 };
-        let [alone, coupled, pooled, _] = loss.steps(
-            [present[0], coupled, present[2], 0.0].map(|margin| label * margin),
-            [variances[0], own_variance + variances[3], variances[2], 0.0],
-        );
-        let mut steps = if self.given.is_some() {
-            [0.0, coupled, 0.0, coupled]
-        } else {
-            [alone, coupled, side * pooled, side * coupled]
+        let (inverse_priors, group) = (self.inverse_priors(tasks), weights.group(task));
+        let mut step = MembersStep {
+            weights,
+            found,
+            lanes: &mut self.lanes,
+            averages: self.averages.as_deref_mut(),
+            task,
+            features,
+            intercepts: intercept
+                .then(|| (&mut self.shared_intercepts[group], &mut self.own_intercepts[task.index()])),
+            inverse_priors,
+            side,
+            own_too,
+            mixture,
+            rates_of_intercept: [0.0; PARTS],
         };
-        if !own_too {
-            steps[..2].fill(0.0);
-        }
-        let (steps, mut at) = (steps.map(|step| label * step), 0);
-        weights.for_each_mut(features, found, |shared, own, value| {
-            let (rates, precision) = (self.steps.of(at), gain(precision, value));
-            apply_shared(shared, &steps, &rates, precision);
-            // Rows that are missing then must stay zero.
-            if own_too {
-                apply_own(own, &steps, &rates, precision);
-            }
-            at += 1;
-        });
-        if intercept {
-            apply_shared(&mut self.shared_intercepts[group], &steps, &of_intercept, precision);
-            if own_too {
-                apply_own(&mut self.own_intercepts[task.index()], &steps, &of_intercept, precision);
-            }
-        }
-        if let Some(averages) = &mut self.averages {
-            let rates = |at: usize| if at < features.len() { self.steps.of(at) } else { of_intercept };
-            averages.add(task, features, intercept, |at| {
-                let rates = rates(at);
-                std::array::from_fn(|part| steps[part] * rates[part])
-            });
-        }
+        take_step(&mut step, &mut self.sizes, start);
     }
 
     /// Weighs what the groups say to an example; where its task goes, if anywhere.
@@ -282,35 +267,40 @@ impl Mind {
     ) -> Option<Move> {
         let groups = self.groups.as_mut()?;
         let said = groups.said();
-        let add = |(said, row): (&mut f64, &[f64; 4]), value: f64| *said += row[0] * value;
+        let add =
+            |(said, row): (&mut f64, &[f64; SHARED]), value: f64| *said += SharedRow::of(*row).pooled * value;
         weights.for_each_group(features, found, |rows, value| {
             said.iter_mut().zip(rows).for_each(|pair| add(pair, value));
         });
         if self.settings.intercept {
-            said.iter_mut().zip(&self.shared_intercepts).for_each(|(said, shared)| *said += shared[0]);
+            said.iter_mut().zip(&self.shared_intercepts).for_each(|pair| add(pair, 1.0));
         }
         groups.learn(task, label, weights.group(task))
     }
 
     /// Writes all precisions down as they are seen through a factor.
     fn write_down(&mut self, weights: &mut Table, factor: f64) {
-        weights.change_all(|shared| shared[2] *= factor, |own| own[2] *= factor);
-        self.shared_intercepts.iter_mut().for_each(|shared| shared[2] *= factor);
-        self.own_intercepts.iter_mut().for_each(|own| own[2] *= factor);
+        let shared = |row: &mut [f64; SHARED]| *SharedRow::of(row.each_mut()).precision *= factor;
+        let own = |row: &mut [f64; OWN]| *OwnRow::of(row.each_mut()).precision *= factor;
+        weights.change_all(shared, own);
+        self.shared_intercepts.iter_mut().for_each(shared);
+        self.own_intercepts.iter_mut().for_each(own);
     }
 
+    /// Learns an example whose rows have been found, and of which this margin was predicted; none is the present one.
     #[inline(always)]
     fn learn(
         &mut self,
         weights: &mut Table,
         tasks: usize,
         example: Example<'_>,
+        predicted: Option<f64>,
         found: &mut Found,
     ) -> Outcome {
-        let seen = self.see(weights, example.task, example.features, found);
-        let margin = seen.margin;
+        let mut seen = self.see(weights, example.task, example.features, found);
+        seen.margin = predicted.unwrap_or(seen.margin);
         let goes = self.sort(weights, example, found);
-        self.update(weights, tasks, example, seen, found);
+        self.update(weights, tasks, example, &seen, found);
         if let Some(Move { group, lean }) = goes {
             weights.set_group(example.task, group);
             self.mixer.turn(example.task, lean);
@@ -318,7 +308,7 @@ impl Mind {
         if let Some(averages) = &mut self.averages {
             averages.count(example.task);
         }
-        Outcome { margin, updated: true }
+        Outcome { margin: seen.margin, updated: true }
     }
 }
 
@@ -335,12 +325,12 @@ impl WithSimd for LearnBatch<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { together: Together { weights, mind, found }, tasks, batch, outcomes } = self;
+        let Self { together: Together { weights, state, found }, tasks, batch, outcomes } = self;
         let mut ahead = batch.examples().skip(AHEAD);
         weights.learn_ahead(batch, found, |weights, example, found| {
-            ahead.next().into_iter().for_each(|example| mind.prefetch(example.task));
+            ahead.next().into_iter().for_each(|example| state.prefetch(example.task));
             *tasks = (*tasks).max(example.task.index() + 1);
-            outcomes.push(mind.learn(weights, *tasks, example, found));
+            outcomes.push(state.learn(weights, *tasks, example, None, found));
         });
     }
 }
@@ -350,18 +340,18 @@ impl Together {
         let groups = settings.groups;
         Self {
             weights: Table::with_groups(groups),
-            mind: Mind {
+            state: State {
                 settings,
                 given,
                 mixer: Mixer::new(settings.forget),
                 sizes: Sizes::default(),
                 clock: Clock::default(),
-                shared_intercepts: vec![OwnRow::default(); groups],
+                shared_intercepts: vec![NEW_INTERCEPT; groups],
                 own_intercepts: Vec::new(),
                 averages: settings.average.then(|| Box::new(Averages::new())),
                 doubts: Doubts::default(),
                 groups: (groups > 1).then(|| Box::new(Groups::new(groups))),
-                steps: Steps::default(),
+                lanes: FeatureLanes::default(),
             },
             found: Default::default(),
         }
@@ -370,7 +360,7 @@ impl Together {
     pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         let mut found = Found::default();
         self.weights.find(task, x, &mut found);
-        self.mind.see(&self.weights, task, x, &found).margin
+        self.state.see(&self.weights, task, x, &found).margin
     }
 
     pub(super) fn margins(
@@ -379,15 +369,16 @@ impl Together {
         task_of: &dyn Fn(TaskId) -> TaskId,
         margins: &mut Vec<f64>,
     ) {
-        self.weights.find_ahead(examples, task_of, |task, x, found| {
-            margins.push(self.mind.see(&self.weights, task, x, found).margin);
+        self.weights.read_ahead(examples, task_of, |task, x, found| {
+            margins.push(self.state.see(&self.weights, task, x, found).margin);
         });
     }
 
-    pub(super) fn learn(&mut self, tasks: usize, example: Example<'_>) -> Outcome {
+    /// Learns an example of which this margin was predicted; none is the present one.
+    pub(super) fn learn(&mut self, tasks: usize, example: Example<'_>, predicted: Option<f64>) -> Outcome {
         let found = &mut self.found[0];
         self.weights.find(example.task, example.features, found);
-        self.mind.learn(&mut self.weights, tasks, example, found)
+        self.state.learn(&mut self.weights, tasks, example, predicted, found)
     }
 
     pub(super) fn learn_batch(&mut self, tasks: &mut usize, batch: &Batch, outcomes: &mut Vec<Outcome>) {
@@ -396,20 +387,21 @@ impl Together {
 
     /// Whether the strength of sharing is found rather than given.
     pub(super) fn is_mixture(&self) -> bool {
-        self.mind.given.is_none()
+        self.state.given.is_none()
     }
 
     pub(super) fn has_groups(&self) -> bool {
-        self.mind.groups.is_some()
+        self.state.groups.is_some()
     }
 
     /// How much of a prediction comes from the task itself, and how much from what all share.
     pub(super) fn scales(&self, tasks: usize) -> Scales {
-        if let Some(rule) = self.mind.given {
+        if let Some(rule) = self.state.given {
             return rule.scales(tasks);
         }
-        let worth = self.mind.mixer.last_weights().map(f64::abs);
-        let (own, shared) = (worth[0] + worth[1], worth[2] + worth[3]);
+        let worth = self.state.mixer.last_weights().map(f64::abs);
+        let own = worth[ALONE] + worth[COUPLED_OWN];
+        let shared = worth[POOLED] + worth[COUPLED_SHARED];
         let sum = (own + shared).max(f64::MIN_POSITIVE);
         Scales { own: own / sum, shared: shared / sum }
     }
@@ -417,22 +409,23 @@ impl Together {
     /// 1 for tasks that are surely on the same side, -1 for tasks on different ones, 0 for tasks of different groups.
     pub(super) fn sides(&self, one: TaskId, other: TaskId) -> f64 {
         let together = self.weights.group(one) == self.weights.group(other);
-        if together { self.mind.side(one) * self.mind.side(other) } else { 0.0 }
+        if together { self.state.side(one) * self.state.side(other) } else { 0.0 }
     }
 
     /// Weights of the margin, which is linear; the intercept is that of the feature that streams call bias.
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
-        let ([a, b, c, d], side) = (self.mind.mixture(task), self.mind.side(task));
-        let mixture = [a, b, side * c, side * d];
-        let weight = |shared: &[f64], own: &OwnRow| {
+        let (mut mixture, side) = (self.state.mixture(task), self.state.side(task));
+        mixture[POOLED] *= side;
+        mixture[COUPLED_SHARED] *= side;
+        let weight = |shared: &[f64; SHARED], own: &[f64; OWN]| {
             let mut parts = [0.0; PARTS];
             add_parts(&mut parts, shared, own, 1.0);
             weighted(&mixture, &parts)
         };
-        let mut weights = self.weights.weights(task, |shared, own| weight(shared, own));
-        let own = self.mind.own_intercepts.get(task.index()).copied().unwrap_or_default();
-        let mut intercept = weight(&self.mind.shared_intercepts[self.weights.group(task)], &own);
-        if let Some(averages) = &self.mind.averages {
+        let mut weights = self.weights.weights(task, weight);
+        let own = self.state.own_intercepts.get(task.index()).copied().unwrap_or_default();
+        let mut intercept = weight(&self.state.shared_intercepts[self.weights.group(task)], &own);
+        if let Some(averages) = &self.state.averages {
             let (beyond, beyond_intercept) = averages.weights_beyond(task, &mixture);
             weights = less(weights, beyond);
             intercept -= beyond_intercept;
@@ -443,21 +436,25 @@ impl Together {
 
     pub(super) fn heap_bytes(&self) -> usize {
         self.weights.heap_bytes()
-            + self.mind.mixer.heap_bytes()
-            + self.mind.groups.as_ref().map_or(0, |groups| groups.heap_bytes())
-            + self.mind.own_intercepts.capacity() * size_of::<OwnRow>()
-            + self.mind.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
+            + self.state.mixer.heap_bytes()
+            + self.state.groups.as_ref().map_or(0, |groups| groups.heap_bytes())
+            + self.state.own_intercepts.capacity() * size_of::<[f64; OWN]>()
+            + self.state.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
     }
 
     pub(super) fn state(&self) -> TogetherState {
-        let Mind { mixer, sizes, clock, shared_intercepts, own_intercepts, averages, doubts, groups, .. } =
-            &self.mind;
+        let State {
+            mixer, sizes, clock, shared_intercepts, own_intercepts, averages, doubts, groups, ..
+        } = &self.state;
         TogetherState {
             weights: self.weights.state(|_, row| *row),
             mixer: mixer.state(),
             sizes: *sizes,
             clock: *clock,
-            shared_intercept: Block(shared_intercepts.concat()),
+            // Without the size, which is 1.
+            shared_intercept: Block(
+                shared_intercepts.iter().flat_map(|row| row[..SHARED - 1].to_vec()).collect(),
+            ),
             own_intercepts: Block(own_intercepts.concat()),
             averages: averages.as_ref().map(|averages| averages.state()),
             doubts: *doubts,
@@ -466,9 +463,9 @@ impl Together {
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: TogetherState) -> Result<(), StateError> {
-        let groups = self.mind.shared_intercepts.len();
-        self.weights = Table::restore_groups(groups, tasks, state.weights, |row: OwnRow| row)?;
-        match (&mut self.mind.groups, state.groups) {
+        let groups = self.state.shared_intercepts.len();
+        self.weights = Table::restore_groups(groups, tasks, state.weights, |row: [f64; OWN]| row)?;
+        match (&mut self.state.groups, state.groups) {
             (None, None) => {}
             (Some(groups), Some(saved)) => {
                 let group_of = groups.restore(tasks, saved)?;
@@ -478,21 +475,24 @@ impl Together {
             }
             _ => return Err(StateError::new("the groups are not those of the config")),
         }
-        self.mind.mixer.restore(tasks, state.mixer)?;
+        self.state.mixer.restore(tasks, state.mixer)?;
         check_finite(&state.shared_intercept.0)?;
         check_finite(&state.own_intercepts.0)?;
         let (own, rest) = state.own_intercepts.0.as_chunks();
-        let (shared, more) = state.shared_intercept.0.as_chunks();
+        let (shared, more) = state.shared_intercept.0.as_chunks::<{ SHARED - 1 }>();
         if shared.len() != groups || own.len() > tasks || !rest.is_empty() || !more.is_empty() {
             return Err(StateError::new("the intercepts do not fit the tasks"));
         }
         if !(state.sizes.is_sound() && state.doubts.is_sound()) {
             return Err(StateError::new("what is known about sizes and doubts is not sound"));
         }
-        (self.mind.shared_intercepts, self.mind.own_intercepts) = (shared.to_vec(), own.to_vec());
-        (self.mind.sizes, self.mind.clock, self.mind.doubts) = (state.sizes, state.clock, state.doubts);
-        super::averages::restore(self.mind.averages.as_deref_mut(), tasks, state.averages)?;
-        self.mind.sizes.recall(self.weights.shared().map(|row| row[3]));
+        let with_size =
+            |[pooled, coupled, precision]: &[f64; SHARED - 1]| [*pooled, *coupled, *precision, 1.0];
+        self.state.shared_intercepts = shared.iter().map(with_size).collect();
+        self.state.own_intercepts = own.to_vec();
+        (self.state.sizes, self.state.clock, self.state.doubts) = (state.sizes, state.clock, state.doubts);
+        super::averages::restore(self.state.averages.as_deref_mut(), tasks, state.averages)?;
+        self.state.sizes.recall(self.weights.shared().map(|row| SharedRow::of(*row).size));
         Ok(())
     }
 }
@@ -500,7 +500,7 @@ impl Together {
 /// Saved form of [`Together`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TogetherState {
-    weights: SideBySideState,
+    weights: SlotTablesState,
     mixer: MixerState,
     sizes: Sizes,
     clock: Clock,
@@ -508,9 +508,21 @@ pub(crate) struct TogetherState {
     own_intercepts: Block<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     averages: Option<AveragesState>,
-    /// Models of before left nothing out.
+    /// Older models left nothing out.
     #[serde(default)]
     doubts: Doubts,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     groups: Option<GroupsState>,
+}
+
+impl TogetherState {
+    /// Takes out a task; those after it come one number earlier.
+    pub(super) fn remove_task(&mut self, task: usize) {
+        let groups = self.shared_intercept.0.len() / (SHARED - 1);
+        self.weights.remove_task(task);
+        self.mixer.remove_task(task);
+        self.own_intercepts.remove_row(task, OWN);
+        self.averages.iter_mut().for_each(|averages| averages.remove_task(task));
+        self.groups.iter_mut().for_each(|known| known.remove_task(task, groups));
+    }
 }

@@ -1,21 +1,51 @@
-//! What sets a task apart from the others: how much it trusts its own part and the shared one, and on which side it is.
+//! What sets a task apart from the others: how much it trusts its own part and the shared one, and which side it is on.
 //!
-//! Trust multiplies what the mixture makes of the two parts, by 1 + more; `more` is learnt by a second-order step a task, from
-//! 0, so that an outlier leaves what the others share, and nobody else does.
+//! Trust multiplies what the mixture makes of the two parts, z = (own, shared), by f = 1 + `more`. It is learnt per task by the
+//! second-order step of `mixer`, in two dimensions, from `more` = 0: an outlier leaves what the others share, and nobody else
+//! does.
 //!
-//! The side, from -1 to 1, is how sure the task is that its labels go with what the pooled member says: it learns and uses the
-//! shared weights times its side. Tasks that are opposed teach each other so, where they would undo what the others learn, and
-//! one that is not sure teaches little. Sides and trusts make a relation of rank one, which is learnt.
+//! The side, from -1 to 1, is how sure the task is that its labels go with what the pooled member says, u cut to [-1, 1]. It is
+//! found by a logistic regression of the labels on u, with weight `lean` and precision c:
+//!
+//! ```text
+//! t = sigmoid(-(y lean u + u^2 t / c))      lean += y t u / c      c += h u^2      side = lean sqrt(c) cut to [-1, 1]
+//! ```
+//!
+//! The task learns and uses the shared weights times its side. So tasks that are opposed teach each other, where they would undo
+//! what the others learn, and one that is not sure teaches little. Sides and trusts are a learnt relation of rank one.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
-/// Precision of trusting like the others.
+use super::mixer::LONGEST;
+
+/// Prior precision of `more`: most tasks trust like the others.
 const PRIOR: f64 = 5.0;
-/// Longer margins are shortened before they teach: one example must not turn everything over.
-const LONGEST: f64 = 20.0;
-/// How the labels go with the pooled member before anything is known: as with a relative's, and how sure that is.
-pub(super) const RELATED: [f64; 2] = [1.0, 6.0];
-/// What the pooled member says before it knows anything is said loudly; little more than its sign counts.
+/// Lean before anything is known, and its precision: labels go with the pooled member, as those of a relative would. The side is 1
+/// until a few examples speak against it.
+const RELATED: Lean = Lean { weight: 1.0, precision: 6.0 };
+/// u is cut to this: the pooled member speaks loudly before it knows anything, so that little more than its sign counts.
 pub(super) const LOUDEST: f64 = 1.0;
+
+/// How a task's labels go with what a pooled member says: a logistic regression on one number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Lean {
+    pub(super) weight: f64,
+    pub(super) precision: f64,
+}
+
+impl Default for Lean {
+    fn default() -> Self {
+        RELATED
+    }
+}
+
+impl Lean {
+    /// Learns from a label and what was said, cut to [`LOUDEST`], by an implicit step t and the curvature where it began.
+    #[inline(always)]
+    pub(super) fn learn(&mut self, label: f64, said: f64, t: f64, h: f64) {
+        self.weight += label * t * said / self.precision;
+        self.precision += h * said * said;
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trust {
@@ -23,8 +53,7 @@ pub(super) struct Trust {
     more: [f64; 2],
     /// Precision: of the own, of both, of the shared.
     precision: [f64; 3],
-    /// How the labels go with the pooled member, with its precision.
-    lean: [f64; 2],
+    lean: Lean,
 }
 
 /// What a trust makes of an example before it learns: two implicit steps are to be taken, with these margins and variances.
@@ -44,7 +73,7 @@ pub(super) const NUMBERS: usize = 7;
 
 impl Default for Trust {
     fn default() -> Self {
-        Self { more: [0.0; 2], precision: [PRIOR, 0.0, PRIOR], lean: RELATED }
+        Self { more: [0.0; 2], precision: [PRIOR, 0.0, PRIOR], lean: Lean::default() }
     }
 }
 
@@ -62,12 +91,11 @@ impl Trust {
     /// Whether the labels go with the pooled member or against it: one deviation from nothing is sure.
     #[inline(always)]
     pub(super) fn side(&self) -> f64 {
-        let [lean, precision] = self.lean;
-        (lean * precision.sqrt()).clamp(-1.0, 1.0)
+        (self.lean.weight * self.lean.precision.sqrt()).clamp(-1.0, 1.0)
     }
 
-    /// The pooled member is another: the labels go so with it.
-    pub(super) fn turn(&mut self, lean: [f64; 2]) {
+    /// Takes over how the labels go with another pooled member.
+    pub(super) fn turn(&mut self, lean: Lean) {
         self.lean = lean;
     }
 
@@ -75,7 +103,7 @@ impl Trust {
     pub(super) fn fade(&mut self, keep: f64) {
         let start = Self::default();
         self.precision.iter_mut().zip(start.precision).for_each(|(entry, start)| towards(entry, keep, start));
-        towards(&mut self.lean[1], keep, start.lean[1]);
+        towards(&mut self.lean.precision, keep, start.lean.precision);
     }
 
     /// Weighs what the mixture makes of the two parts, on the task's side, and what the pooled member says to all; none where
@@ -92,10 +120,10 @@ impl Trust {
         let determinant = own * shared - both * both;
         let solved = [(shared * z[0] - both * z[1]) / determinant, (own * z[1] - both * z[0]) / determinant];
         let factors = self.factors();
-        let (pooled, [lean, precision]) = (pooled.clamp(-LOUDEST, LOUDEST), self.lean);
+        let (pooled, lean) = (pooled.clamp(-LOUDEST, LOUDEST), self.lean);
         Some(Weighed {
-            agreed: [label * (factors[0] * z[0] + factors[1] * z[1]), label * lean * pooled],
-            variance: [solved[0] * z[0] + solved[1] * z[1], pooled * pooled / precision],
+            agreed: [label * (factors[0] * z[0] + factors[1] * z[1]), label * lean.weight * pooled],
+            variance: [solved[0] * z[0] + solved[1] * z[1], pooled * pooled / lean.precision],
             parts: z,
             solved,
             pooled,
@@ -107,19 +135,19 @@ impl Trust {
     #[inline(always)]
     pub(super) fn learn(&mut self, weighed: &Weighed, steps: [f64; 2], curvatures: [f64; 2]) {
         let Weighed { parts: z, solved, pooled, label, .. } = *weighed;
-        let ([step, turn], [h, h_of_lean]) = (steps.map(|step| label * step), curvatures);
+        let ([step, turn], [h, h_of_lean]) = (steps, curvatures);
+        let step = label * step;
         self.more[0] += step * solved[0];
         self.more[1] += step * solved[1];
         self.precision[0] += h * z[0] * z[0];
         self.precision[1] += h * z[0] * z[1];
         self.precision[2] += h * z[1] * z[1];
-        self.lean[0] += turn * pooled / self.lean[1];
-        self.lean[1] += h_of_lean * pooled * pooled;
+        self.lean.learn(label, pooled, turn, h_of_lean);
     }
 
     pub(super) fn numbers(&self) -> [f64; NUMBERS] {
         let Self { more, precision, lean } = *self;
-        [more[0], more[1], precision[0], precision[1], precision[2], lean[0], lean[1]]
+        [more[0], more[1], precision[0], precision[1], precision[2], lean.weight, lean.precision]
     }
 
     /// From before sides had shades: the side comes before the lean, which is on that side.
@@ -131,13 +159,17 @@ impl Trust {
 
     /// None where the numbers are no trust.
     pub(super) fn from_numbers(numbers: &[f64; NUMBERS]) -> Option<Self> {
-        let [own, shared, a, b, c, lean, sure] = *numbers;
+        let [own, shared, a, b, c, weight, sure] = *numbers;
         let sound = numbers.iter().all(|number| number.is_finite())
             && a > 0.0
             && (a * c - b * b).is_finite()
             && a * c > b * b
             && sure > 0.0;
-        sound.then_some(Self { more: [own, shared], precision: [a, b, c], lean: [lean, sure] })
+        sound.then_some(Self {
+            more: [own, shared],
+            precision: [a, b, c],
+            lean: Lean { weight, precision: sure },
+        })
     }
 }
 

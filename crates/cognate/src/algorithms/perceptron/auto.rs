@@ -17,9 +17,9 @@ use crate::hedge::{Hedge, HedgeState, mix};
 use crate::interaction::{Scales, Uniform};
 use crate::learner::{Outcome, in_task_order};
 use crate::stream::Batch;
-use crate::table::AHEAD;
-use crate::weights::SideBySide;
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::table::{AHEAD, Locate};
+use crate::weights::side_by_side::Found;
+use crate::weights::{SideBySide, SlotTablesState};
 
 /// Learners side by side.
 pub(super) const MEMBERS: usize = 5;
@@ -234,7 +234,7 @@ impl Auto {
 /// Saved form of [`Auto`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AutoState {
-    weights: SideBySideState,
+    weights: SlotTablesState,
     hedge: HedgeState,
 }
 

@@ -32,9 +32,9 @@ use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId, hinge, is_mistake};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
 use crate::stream::Batch;
-use crate::table::AHEAD;
-use crate::weights::SideBySide;
-use crate::weights::side_by_side::{Found, SideBySideState};
+use crate::table::{AHEAD, Locate};
+use crate::weights::side_by_side::Found;
+use crate::weights::{SideBySide, SlotTablesState};
 
 /// A row holds p and v of a task.
 type Weights = SideBySide<1, 2>;
@@ -364,7 +364,7 @@ impl Inspect for Auto {
 /// Saved form of [`Auto`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AutoState {
-    weights: SideBySideState,
+    weights: SlotTablesState,
     lengths: Lengths,
     /// The counts of all, then of each task.
     counts: Block<u64>,

@@ -8,10 +8,10 @@ use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
 use crate::stream::Batch;
-use crate::table::AHEAD;
+use crate::table::{AHEAD, Locate};
 use crate::weights::norm::NormsState;
-use crate::weights::side_by_side::{Found, SideBySideState};
-use crate::weights::{Norm, SideBySide};
+use crate::weights::side_by_side::Found;
+use crate::weights::{Norm, SideBySide, SlotTablesState};
 
 #[derive(Debug, Clone)]
 pub(super) struct Fixed {
@@ -317,7 +317,7 @@ impl Inspect for Fixed {
 /// Saved form of [`Fixed`]: of each row p and q before their factors, and the factors of each task.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FixedState {
-    weights: SideBySideState,
+    weights: SlotTablesState,
     shared: f64,
     individual: Block<f64>,
     outlier: Block<f64>,

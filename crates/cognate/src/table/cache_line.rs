@@ -10,14 +10,14 @@ use bytemuck::{Pod, Zeroable};
 /// search fetches one line.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(crate) struct Line([u64; 8]);
+pub(crate) struct CacheLine([u64; 8]);
 
 // SAFETY: integers of which every pattern of bits is one, and as many bytes as the alignment asks for, so no padding.
-unsafe impl Zeroable for Line {}
+unsafe impl Zeroable for CacheLine {}
 // SAFETY: as above.
-unsafe impl Pod for Line {}
+unsafe impl Pod for CacheLine {}
 
-impl Line {
+impl CacheLine {
     pub(crate) const ZERO: Self = Self([0; 8]);
     /// Numbers of a line.
     pub(crate) const NUMBERS: usize = 8;

@@ -4,7 +4,7 @@ use crate::table::prefetch::prefetch;
 
 /// See the head of the file.
 #[derive(Debug, Clone)]
-pub(crate) struct Rows<const N: usize> {
+pub(crate) struct ChunkedRows<const N: usize> {
     pieces: Vec<Vec<[f64; N]>>,
     length: usize,
 }
@@ -12,7 +12,7 @@ pub(crate) struct Rows<const N: usize> {
 /// Rows of a piece, as a power of two; the first grows as it is needed, so that small tables are small.
 const PIECE: u32 = 16;
 
-impl<const N: usize> Rows<N> {
+impl<const N: usize> ChunkedRows<N> {
     /// Row 0, of zeros.
     pub(crate) fn new() -> Self {
         Self { pieces: vec![vec![[0.0; N]]], length: 1 }
@@ -42,9 +42,12 @@ impl<const N: usize> Rows<N> {
         }
     }
 
-    pub(crate) fn push(&mut self, row: [f64; N]) {
+    /// Adds a row; its number.
+    pub(crate) fn push(&mut self, row: [f64; N]) -> u32 {
+        let number = self.length as u32;
         self.grow(self.length + 1);
-        *self.at_mut(self.length as u32 - 1) = row;
+        *self.at_mut(number) = row;
+        number
     }
 
     /// Lengthens by zeros; only the first piece ever moves.

@@ -1,0 +1,96 @@
+//! The implicit second-order step, once for all kinds of weights.
+//!
+//! A step moves the weights of one margin w'x, or of several margins of the same example at once. In the order in which
+//! [`take_step`] takes it, with s, r and m from [`Sizes`]:
+//!
+//! ```text
+//! grow      s_k = max(s_k, |x_k|); where that is more than ten times as large, w_k *= s_k before / s_k after
+//! measure   m = mean over examples of sum_k r_k (x_k / s_k)^2
+//! rates     v_k = 1 / (m s_k^2 / (p r_k) + c_k),  c_k = sum h x_k^2 the precision of w_k;  V = sum_k v_k x_k^2
+//! step      t = -l'(y w'x + V t): the slope of the loss where the step ends
+//! apply     w_k += y t v_k x_k,  c_k += h x_k^2
+//! ```
+//!
+//! The step never overshoots, however large V is: y w'x + V t is where the margin is afterwards.
+//!
+//! Who takes it: a vector per task (`alone`), the members of a mixture (`together`), the tasks of a graph or a matrix
+//! (`related`). They differ in where weights lie and in what x is for them, which is what [`Stepped`] asks.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
+
+use super::rule::{Loss, Sizes, TINY, Usual};
+
+/// What turns a precision into a rate, the same for all features of an example.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    pub(super) usual: Usual,
+    /// m.
+    pub(super) mean: f64,
+    /// The factor through which precisions are seen, see [`super::rule::Clock`].
+    pub(super) seen: f64,
+}
+
+impl Scale {
+    /// m s^2 / r of a feature.
+    #[inline(always)]
+    pub(super) fn unit(&self, size: f64) -> f64 {
+        self.usual.unit(self.mean, size)
+    }
+
+    /// The same of the feature that is always 1, whose s and r are 1.
+    #[inline(always)]
+    pub(super) fn unit_of_intercept(&self) -> f64 {
+        self.mean.max(TINY)
+    }
+
+    /// v = 1 / (m s^2 / (p r) + c).
+    #[inline(always)]
+    pub(super) fn rate(&self, unit: f64, prior: f64, precision: f64) -> f64 {
+        (unit / prior + self.seen * precision).recip()
+    }
+}
+
+/// Weights that a step moves, with the example that they learn from; M margins at once.
+pub(super) trait Stepped<const M: usize> {
+    /// Takes the sizes of the example's values over; weights of features that come in other units shrink.
+    fn grow(&mut self, sizes: &mut Sizes);
+
+    /// The sum of r (x / s)^2, with 1 for the feature that is always 1.
+    fn normalised(&mut self, usual: Usual) -> f64;
+
+    /// V of each margin, from the rates of its weights.
+    fn variances(&mut self, scale: &Scale) -> [f64; M];
+
+    /// Moves weights by their rates times the y t of their margin, and adds h x^2 to their precisions.
+    fn apply(&mut self, scale: &Scale, steps: [f64; M], h: f64);
+}
+
+/// Where the steps begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start<const M: usize> {
+    pub(super) loss: Loss,
+    /// y.
+    pub(super) label: f64,
+    /// w'x of each margin, of the weights as they are.
+    pub(super) margins: [f64; M],
+    /// h.
+    pub(super) curvature: f64,
+    /// The factor through which precisions are seen.
+    pub(super) seen: f64,
+}
+
+/// Takes one step; see the head of the file.
+#[inline(always)]
+pub(super) fn take_step<const M: usize>(
+    weights: &mut impl Stepped<M>,
+    sizes: &mut Sizes,
+    Start { loss, label, margins, curvature, seen }: Start<M>,
+) {
+    weights.grow(sizes);
+    let usual = sizes.usual();
+    sizes.count(weights.normalised(usual));
+    let scale = Scale { usual, mean: sizes.mean(), seen };
+    let variances = weights.variances(&scale);
+    let steps = loss.steps(margins.map(|margin| label * margin), variances);
+    // What is new is written down as it will be seen through the factor.
+    weights.apply(&scale, steps.map(|t| label * t), curvature / seen);
+}
