@@ -5,6 +5,7 @@
 //! a new format version gets new names, beside the old files.
 
 use std::fs;
+use std::path::Path;
 
 use crate::support::figure1::Figure1;
 use crate::support::harness;
