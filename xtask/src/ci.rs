@@ -4,8 +4,9 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::cargo::{cargo, root, target};
+use crate::forward::GENERATE;
 use crate::steps::Steps;
-use crate::{docs, fuzz, generated, python, schema};
+use crate::{fuzz, python};
 
 /// Options of the command.
 #[derive(Args)]
@@ -18,8 +19,8 @@ pub(crate) struct Options {
     pub(crate) no_python: bool,
 }
 
-/// All code: the part of the lab that measures, too.
-const ALL: [&str; 3] = ["--workspace", "--features", "cognate-lab/measure"];
+/// All code, programs that are built on demand included.
+const ALL: [&str; 3] = ["--workspace", "--features", "cognate-lab/measure,xtask/generate"];
 
 /// The crates that are published, in the order in which they need each other.
 const PUBLISHED: [&str; 4] = ["cognate", "cognate-plot", "cognate-lab", "cognate-learn"];
@@ -30,9 +31,9 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     steps.cargo("format", &["fmt", "--all", "--check"])?;
     steps.cargo("lints", &[&["clippy"], &ALL[..], &["--all-targets", "--", "-D", "warnings"]].concat())?;
     steps.cargo("docs", &[&["doc"], &ALL[..], &["--no-deps", "--document-private-items"]].concat())?;
-    let check = generated::Options { check: true };
-    steps.step("generated files", || Ok(schema::run(&check)? & docs::run(&check)?))?;
     steps.step("packages", package)?;
+    let check = |command: &str| GENERATE.run(command, &["--check"]);
+    steps.step("generated files", || Ok(check("schema")? & check("docs")?))?;
     steps.step("the lab, quickly", lab)?;
     if !options.no_python {
         steps.step("Python package", || python::run(&python::Options { speed: false, rows: 0 }))?;

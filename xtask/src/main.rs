@@ -8,18 +8,16 @@
 mod cargo;
 mod ci;
 mod dist;
-mod docs;
+mod forward;
 mod fuzz;
-mod generated;
-mod measure;
 mod python;
-mod schema;
 mod steps;
 mod test;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use forward::{GENERATE, MEASURE, Words};
 
 /// The project's own commands.
 #[derive(Parser)]
@@ -38,27 +36,27 @@ enum Command {
     /// Build the program as it is handed out, and print its path and size
     Dist,
     /// Write schema/config.schema.json
-    Schema(generated::Options),
+    Schema(Words),
     /// Write the table of docs/learners.md
-    Docs(generated::Options),
+    Docs(Words),
     /// Build the Python package, install it in a clean environment, run its tests
     Python(python::Options),
     /// Fuzz the parser and the model loader for a while
     Fuzz(fuzz::Options),
     /// Measure `cognate` beside Vowpal Wabbit, scikit-learn, River and a bare parse
-    Bench(measure::Words),
+    Bench(Words),
     /// Compare b = "auto" with fixed strengths of sharing on every data set
-    Strengths(measure::Words),
+    Strengths(Words),
     /// Compare learned relations with given ones on every data set
-    Relations(measure::Words),
+    Relations(Words),
     /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
-    Robust(measure::Words),
+    Robust(Words),
     /// Measure learners in fixed memory: speed, memory, error against budget
-    Budgets(measure::Words),
+    Budgets(Words),
     /// Measure what `convex` explains on school, and how long a fit takes
-    Convex(measure::Words),
+    Convex(Words),
     /// Run the lab, and write docs/papers from what it finds
-    Reproduce(measure::Words),
+    Reproduce(Words),
 }
 
 /// Exit codes: 0 done, 1 a check failed, 2 it could not be done.
@@ -67,17 +65,17 @@ fn main() -> ExitCode {
         Command::Test => test::run(),
         Command::Ci(options) => ci::run(&options),
         Command::Dist => dist::run(),
-        Command::Schema(options) => schema::run(&options),
-        Command::Docs(options) => docs::run(&options),
+        Command::Schema(words) => GENERATE.forward("schema", &words),
+        Command::Docs(words) => GENERATE.forward("docs", &words),
         Command::Python(options) => python::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
-        Command::Bench(words) => measure::run("bench", &words),
-        Command::Strengths(words) => measure::run("strengths", &words),
-        Command::Relations(words) => measure::run("relations", &words),
-        Command::Robust(words) => measure::run("robust", &words),
-        Command::Budgets(words) => measure::run("budgets", &words),
-        Command::Convex(words) => measure::run("convex", &words),
-        Command::Reproduce(words) => measure::run("reproduce", &words),
+        Command::Bench(words) => MEASURE.forward("bench", &words),
+        Command::Strengths(words) => MEASURE.forward("strengths", &words),
+        Command::Relations(words) => MEASURE.forward("relations", &words),
+        Command::Robust(words) => MEASURE.forward("robust", &words),
+        Command::Budgets(words) => MEASURE.forward("budgets", &words),
+        Command::Convex(words) => MEASURE.forward("convex", &words),
+        Command::Reproduce(words) => MEASURE.forward("reproduce", &words),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

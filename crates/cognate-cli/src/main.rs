@@ -1,45 +1,7 @@
 //! The `cognate` program.
 
-mod args;
-mod ask;
-mod commands;
-mod curves;
-mod hints;
-mod interrupt;
-mod output;
-mod pairs;
-mod parts;
-mod peak_memory;
-mod progressive;
-mod relation;
-mod reporting;
-mod rounds;
-mod schema;
-mod settings;
-mod trace;
-
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Arguments, Command};
-
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    arguments.color.apply();
-    let quiet = arguments.quiet;
-    let done = match arguments.command {
-        Command::Learn(learn) => commands::learn::run(&learn, quiet),
-        Command::Compare(compare) => commands::compare::run(&compare, quiet),
-        Command::Fit(fit) => commands::fit::run(&fit, quiet),
-        Command::Predict(predict) => commands::predict::run(&predict),
-        Command::Inspect(inspect) => commands::inspect::run(&inspect),
-        Command::Relations(relations) => commands::relations::run(&relations, quiet),
-        Command::Bound(bound) => commands::bound::run(&bound, quiet),
-        Command::Algorithms(algorithms) => commands::algorithms::run(&algorithms),
-        Command::Lab(lab) => commands::lab::run(&lab, quiet),
-        Command::Demo(demo) => commands::demo::run(&demo, quiet),
-        Command::Parse(parse) => commands::parse::run(&parse),
-    };
-    output::exit_code(done)
+    cognate_learn::run()
 }

@@ -3,8 +3,7 @@
 use anyhow::{Context, Result};
 use cognate::REGISTRY;
 
-use crate::cargo::root;
-use crate::generated::{Options, put};
+use crate::generated::{Options, put, root};
 
 const PAGE: &str = "docs/learners.md";
 const BEGIN: &str = "<!-- learners:begin -->";

@@ -1,16 +1,22 @@
 //! Files that are generated, and checked to be up to date.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::cargo::root;
-
 /// Options of a generator.
-#[derive(Args, Default)]
+#[derive(Args)]
 pub(crate) struct Options {
     /// Only say whether the file is up to date (exit code 1 if not)
     #[arg(long)]
     pub(crate) check: bool,
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().expect("xtask is a folder of the workspace").to_owned()
 }
 
 /// Writes a file, or checks it; `command` is what brings it up to date.
