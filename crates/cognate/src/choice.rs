@@ -163,7 +163,7 @@ pub(crate) fn allow_bare_names(schema: &mut schemars::Schema) {
         serde_json::json!({
             "type": "string",
             "enum": names,
-            "description": "The bare name, where every parameter has a default",
+            "description": "The name alone: every parameter has its default",
         }),
     );
     schema.insert("oneOf".to_owned(), variants.into());

@@ -21,22 +21,22 @@ pub use crate::kernel::{Budget, GaussianConfig, KernelConfig, LinearConfig, Poly
 pub use crate::query::{MarginQueryConfig, RelationQueryConfig};
 pub use crate::stream::StreamConfig;
 
-/// Everything a run can be told.
+/// Everything that can be set for a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunConfig {
-    /// Number of tasks, or their names; left out, tasks are met on the way
+    /// Number of tasks, or their names; left out, tasks are added as they occur
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<TasksConfig>,
-    /// Number of features; left out, as the data have
+    /// Number of features; left out, as many as the data have
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub features: Option<u32>,
     /// How the stream is read
     pub stream: StreamConfig,
-    /// Who learns
+    /// The learner
     pub learner: LearnerConfig,
-    /// Which labels are asked for
+    /// Which labels to ask for
     pub query: QueryConfig,
 }
 
@@ -44,7 +44,7 @@ pub struct RunConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TasksConfig {
-    /// This many, named as they are met
+    /// This many, named as they occur
     Count(u32),
     /// These
     Names(Vec<String>),

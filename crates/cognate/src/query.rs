@@ -28,9 +28,9 @@ use crate::rng::{QUERY_STREAM, generator};
 pub enum QueryConfig {
     /// Every label
     All(NoParameters),
-    /// A label with probability b/(b + |margin|): the surer the prediction, the more rarely
+    /// Each label with probability b/(b + |margin|): less often the surer the prediction
     Margin(MarginQueryConfig),
-    /// The same with b = scale * sum_j |R[i, j]|: tasks that have much to do with others more often
+    /// The same with b = scale * sum_j |R[i, j]|: more often for tasks with many relatives
     Relation(RelationQueryConfig),
 }
 
@@ -46,7 +46,7 @@ impl Default for QueryConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MarginQueryConfig {
-    /// The margin at which every other label is asked for, positive; a larger one asks more
+    /// Margin at which half of the labels are asked for, positive; a larger value asks for more
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub b: f64,
 }
@@ -62,7 +62,7 @@ impl Default for MarginQueryConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelationQueryConfig {
-    /// Factor of sum_j |R[i, j]|, positive; a larger one asks more
+    /// Factor of sum_j |R[i, j]|, positive; a larger value asks for more
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub scale: f64,
 }

@@ -90,7 +90,7 @@ impl RunOptions {
 /// How a run goes over its stream.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// How often the stream is read.
+    /// Number of passes over the stream.
     pub passes: u32,
     /// One thread, or one that reads and one that learns; the result is the same.
     pub threads: NonZeroUsize,

@@ -46,13 +46,13 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetForgetronConfig {
-    /// Which tasks have to do with each other
+    /// Which tasks are related
     pub graph: TaskGraphConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    /// Limit on what is kept: a number of examples, or of bytes, such as "64MB"
     pub budget: Budget,
-    /// The largest k(x, x), positive; an example above it raises it from then on
+    /// Largest k(x, x), positive; an example with a larger one raises it from then on
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub bound: f64,
 }

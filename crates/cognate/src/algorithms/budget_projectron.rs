@@ -52,13 +52,13 @@ pub(super) use threshold::Threshold;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetProjectronConfig {
-    /// Which tasks have to do with each other
+    /// Which tasks are related
     pub graph: TaskGraphConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    /// Limit on what is kept: a number of examples, or of bytes, such as "64MB"
     pub budget: Budget,
-    /// How far an example may be from the span of those kept and still be projected onto it, positive
+    /// Largest distance from the span of the kept examples at which an example is projected onto it, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub threshold: f64,
 }

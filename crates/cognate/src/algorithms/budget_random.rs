@@ -40,13 +40,13 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetRandomConfig {
-    /// Which tasks have to do with each other
+    /// Which tasks are related
     pub graph: TaskGraphConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    /// Limit on what is kept: a number of examples, or of bytes, such as "64MB"
     pub budget: Budget,
-    /// What the draws follow from
+    /// Seed of the random draws
     pub seed: u64,
 }
 

@@ -42,10 +42,10 @@ use crate::weights::side_by_side::{Found, SideBySideState};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CollaborativeConfig {
-    /// How much a task keeps of its own model (e1), at most 1000 times `global`
+    /// Weight of the task's own model (e1), at most 1000 times `global`
     #[schemars(range(min = 0.0))]
     pub own: f64,
-    /// How much it takes of the global one (e2); 0 leaves every task on its own
+    /// Weight of the global model (e2); 0 leaves every task on its own
     #[schemars(range(min = 0.0))]
     pub global: f64,
     /// Longest step of a task's model, positive
@@ -190,7 +190,7 @@ impl Collaborative {
         protocol: Protocol::OneTask,
         predict_cost: "O(s)",
         update_cost: "O(s)",
-        memory: "touched weights; K values a frequent feature",
+        memory: "touched weights; K values per frequent feature",
         most_tasks: None,
         cost_class: CostClass::PerFeature,
         keeps_examples: false,

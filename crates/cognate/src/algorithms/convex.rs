@@ -67,7 +67,7 @@ impl Convex {
         paper: "CS15",
         protocol: Protocol::Batch,
         predict_cost: "O(s); O(n s) with a kernel",
-        update_cost: "fit: one n x n (or d x d) eigendecomposition, then O(n K^2 + K^3) an iteration",
+        update_cost: "fit: one n x n (or d x d) eigendecomposition, then O(n K^2 + K^3) per iteration",
         memory: "n^2 or d^2",
         most_tasks: Some(config::MOST_TASKS),
         cost_class: CostClass::Batch,

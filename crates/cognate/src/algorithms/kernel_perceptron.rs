@@ -36,7 +36,7 @@ use crate::tasks::Tasks;
 pub struct KernelPerceptronConfig {
     /// How tasks influence each other
     pub interaction: InteractionConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
 }
 

@@ -1,4 +1,4 @@
-//! Passive-aggressive learners, one a task or one for all.
+//! Passive-aggressive learners, one per task, or one for all.
 //!
 //! Paper: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006, the baseline of ROM17 section IV.
 //! Protocol: one task a round.
@@ -33,24 +33,24 @@ use crate::weights::{SharedOwn, SharedOwnState};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PassiveAggressiveConfig {
-    /// Who learns together
+    /// Which tasks share a learner
     pub scope: Scope,
     /// How far an update may go
     pub variant: Variant,
-    /// Aggressiveness, positive: the longest step of `pa1`, how hard `pa2` tries; `pa` has no use for it
+    /// Aggressiveness, positive: the longest step of `pa1`, how hard `pa2` tries; `pa` does not use it
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub c: f64,
 }
 
-/// Who learns together.
+/// Which tasks share a learner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Scope {
-    /// Every task for itself
+    /// Every task has its own
     #[default]
     Individual,
-    /// All tasks as if they were one
+    /// One for all tasks
     Global,
 }
 
@@ -64,7 +64,7 @@ pub enum Variant {
     /// The same, but a step is at most c
     #[default]
     Pa1,
-    /// Less far, smoothly
+    /// Less far, limited smoothly by c
     Pa2,
 }
 
@@ -109,7 +109,7 @@ fn parts(scope: Scope) -> Parts {
 impl PassiveAggressive {
     pub(super) const ABOUT: About = About {
         id: "passive-aggressive",
-        title: "passive-aggressive learners, one a task or one for all",
+        title: "passive-aggressive learners, one per task, or one for all",
         paper: "baseline of ROM17",
         protocol: Protocol::OneTask,
         predict_cost: "O(s)",

@@ -50,13 +50,13 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RomPgdConfig {
-    /// Length of a step, positive; or "auto": steps that follow from the data
+    /// Length of a step, positive; or "auto", which takes it from the data
     #[schemars(schema_with = "Tunable::positive")]
     pub eta: Tunable,
-    /// Penalty on the shared part; a large one leaves every task on its own
+    /// Penalty on the shared part; a large value leaves every task on its own
     #[schemars(range(min = 0.0))]
     pub alpha: f64,
-    /// Penalty on what tasks have of their own; a large one leaves the shared part, with a large gamma if eta is given
+    /// Penalty on the individual parts; a large value leaves only the shared part, with a large gamma if eta is given
     #[schemars(range(min = 0.0))]
     pub beta: f64,
     /// Penalty on the outlier parts: how much a task must differ to have one
@@ -74,7 +74,7 @@ pub enum UStep {
     /// By the sum of their gradients
     #[default]
     Sum,
-    /// By that sum over K, as printed in the paper
+    /// By that sum divided by K, as printed in the paper
     Mean,
 }
 

@@ -34,10 +34,10 @@ use crate::weights::{Columns, ColumnsState};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchattenPerceptronConfig {
-    /// The norm, a whole number from 1 to 50: 1 shares nothing, a large one prefers tasks that span few dimensions
+    /// The norm, a whole number from 1 to 50: 1 shares nothing, a large value prefers tasks that span few dimensions
     #[schemars(with = "u32", range(min = 1, max = 50))]
     pub p: f64,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
 }
 

@@ -42,9 +42,9 @@ use crate::tasks::Tasks;
 pub struct SecondOrderPerceptronConfig {
     /// How tasks influence each other
     pub interaction: InteractionConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// What is added to the diagonal before inverting, positive: a large one approaches the Perceptron
+    /// Value added to the diagonal before inverting, positive; a large one approaches the Perceptron
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub a: f64,
 }

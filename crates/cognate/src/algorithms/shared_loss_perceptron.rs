@@ -39,10 +39,10 @@ pub struct SharedLossPerceptronConfig {
     /// The norm of the weights, a whole number from 1 to 50: 1 shares nothing but the loss
     #[schemars(with = "u32", range(min = 1, max = 50))]
     pub p: f64,
-    /// How much is learnt in a round, positive
+    /// How much is learnt per round, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub c: f64,
-    /// The norm of the losses, which shares the update out
+    /// Norm of the losses, which divides the update among the tasks
     pub norm: LossNorm,
 }
 
@@ -51,12 +51,12 @@ pub struct SharedLossPerceptronConfig {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum LossNorm {
-    /// Their sum: every task with a loss learns as much
+    /// Their sum: every task with a loss learns equally much
     #[default]
     L1,
-    /// Their Euclidean length: a task learns in proportion to its loss
+    /// Their Euclidean norm: a task learns in proportion to its loss
     L2,
-    /// The largest: only its task learns
+    /// The largest loss: only its task learns
     Linf,
 }
 

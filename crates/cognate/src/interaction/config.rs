@@ -17,7 +17,7 @@ use crate::tasks::Tasks;
 #[schemars(transform = allow_bare_names)]
 #[non_exhaustive]
 pub enum InteractionConfig {
-    /// Tasks share nothing: K learners of their own (R = I)
+    /// Tasks share nothing: K separate learners (R = I)
     Independent(NoParameters),
     /// One learner for all tasks (R is all ones)
     Pooled(NoParameters),
@@ -43,7 +43,7 @@ impl Default for InteractionConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoupledConfig {
-    /// Strength of sharing: 0 shares nothing, K is `pairwise`, large ones approach `pooled`; "auto" finds it (`adaptive`, `perceptron`)
+    /// Strength of sharing: 0 shares nothing, K equals `pairwise`, large values approach `pooled`; "auto" finds it (`adaptive`, `perceptron`)
     #[schemars(schema_with = "Tunable::at_least_zero")]
     pub b: Tunable,
 }
@@ -62,7 +62,7 @@ pub struct GraphConfig {
     /// Pairs of task names, each with an optional weight; or "complete"
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edges: Option<Edges>,
-    /// File with an edge a line: two task names and an optional weight
+    /// File with one edge per line: two task names and an optional weight
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }

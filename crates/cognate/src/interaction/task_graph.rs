@@ -20,19 +20,19 @@ use crate::example::TaskId;
 use crate::linalg::Symmetric;
 use crate::tasks::Tasks;
 
-/// Which tasks have to do with each other.
+/// Which tasks are related.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
 #[non_exhaustive]
 pub enum TaskGraphConfig {
-    /// Every task with every other
+    /// Every pair of tasks
     Complete(NoParameters),
-    /// No task with any other
+    /// No pair of tasks
     Disconnected(NoParameters),
     /// These pairs: two task names and an optional weight each
     Edges(Vec<Edge>),
-    /// Those of a file: an edge a line, two task names and an optional weight
+    /// Those of a file with one edge per line: two task names and an optional weight
     File(PathBuf),
 }
 

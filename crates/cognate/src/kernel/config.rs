@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{allow_bare_names, choice};
 use crate::error::ConfigProblem;
 
-/// How the likeness of two examples is measured.
+/// How the similarity of two examples is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
@@ -32,7 +32,7 @@ impl Default for KernelConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinearConfig {
-    /// Whether k(x, z) is divided by sqrt(k(x, x) k(z, z))
+    /// Divide k(x, z) by sqrt(k(x, x) k(z, z))
     pub normalize: bool,
 }
 
@@ -46,10 +46,10 @@ pub struct PolynomialConfig {
     /// Factor of the inner product, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub gamma: f64,
-    /// What is added to it, at least 0
+    /// Constant added to the inner product, at least 0
     #[schemars(range(min = 0.0))]
     pub coef0: f64,
-    /// Whether k(x, z) is divided by sqrt(k(x, x) k(z, z))
+    /// Divide k(x, z) by sqrt(k(x, x) k(z, z))
     pub normalize: bool,
 }
 
@@ -66,7 +66,7 @@ impl Default for PolynomialConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GaussianConfig {
-    /// How fast likeness falls with distance, positive
+    /// How fast similarity falls with distance, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub gamma: f64,
 }

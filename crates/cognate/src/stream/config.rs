@@ -16,7 +16,7 @@ pub struct StreamConfig {
     pub format: Format,
     /// How features get their numbers
     pub naming: NamingConfig,
-    /// Whether labels are classes, each of which becomes a task: its own examples against all others
+    /// Labels are classes, each of which becomes a task: its own examples against all others
     pub one_vs_all: bool,
     /// Scaling of every example
     pub normalize: Normalize,
@@ -32,7 +32,7 @@ pub struct StreamConfig {
     /// Number of passes over the stream
     #[schemars(range(min = 1))]
     pub passes: u32,
-    /// Whether a round is one example of every task: all margins come before any update
+    /// Rounds are one example of every task: all margins are computed before any update
     pub simultaneous: bool,
 }
 
@@ -61,9 +61,9 @@ impl Default for StreamConfig {
 pub enum Format {
     /// `<label> [qid:<task> | task:<name>] <index>:<value> … [# comment]`
     Svm(NoParameters),
-    /// Vowpal Wabbit's text; the task is the tag, or a namespace
+    /// Vowpal Wabbit's text format; the task is the tag, or a namespace
     Vw(VwConfig),
-    /// Comma-separated, under a header
+    /// Comma-separated values with a header
     Csv(CsvConfig),
     /// `{"task": …, "label": …, "features": {name: value}}`
     Jsonl(NoParameters),
@@ -96,7 +96,7 @@ pub struct CsvConfig {
     /// Column of the labels; left out, the one called `label`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_column: Option<String>,
-    /// Columns whose cells are categories even where they look like numbers
+    /// Columns to read as categories even where they look like numbers
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categorical: Vec<String>,
 }
@@ -161,7 +161,7 @@ pub struct HashedConfig {
     /// Names are hashed to 2^bits slots
     #[schemars(range(min = 1, max = 31))]
     pub bits: u32,
-    /// Whether hashed names are remembered all the same, to explain the model
+    /// Remember hashed names all the same, to explain the model
     pub names: bool,
 }
 
@@ -228,11 +228,11 @@ pub enum Order {
     /// As in the file
     #[default]
     File,
-    /// At random, by `seed`, anew each pass
+    /// At random, by `seed`, anew for each pass
     Shuffle,
     /// The first example of every task, then the second of every task, …
     Interleave,
-    /// Of every round (one example of each task) only the one with the smallest label times margin, the hardest
+    /// Only the hardest example of every round of one per task: that with the smallest label times margin
     Adversarial,
 }
 
