@@ -61,7 +61,7 @@ pub(crate) fn fit_config(args: &FitArgs) -> anyhow::Result<RunConfig> {
     let usual = fitted.context("no learner is fitted to all examples at once")?.id;
     let config = resolve(&given, json!({ "learner": { usual: {} } }))?;
     if config.learner.about().protocol != Protocol::Batch {
-        bail!("`{}` learns from streams: cognate learn; `{usual}` is fitted", config.learner.id());
+        bail!("`{}` learns from streams (`cognate learn`); `{usual}` is fitted", config.learner.id());
     }
     Ok(config)
 }
@@ -300,7 +300,7 @@ fn check_flags(flags: &Value) -> anyhow::Result<()> {
 fn known_learner(id: &str) -> anyhow::Result<()> {
     if LearnerConfig::from_id(id).is_none() {
         let names = nearest_names(id, REGISTRY.iter().map(|about| about.id));
-        bail!("--learner: no learner is called {id:?}; known: {}", names.join(", "));
+        bail!("--learner: unknown learner {id:?}; known: {}", names.join(", "));
     }
     Ok(())
 }

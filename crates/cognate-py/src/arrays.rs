@@ -300,7 +300,7 @@ fn numbered(cells: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, f64)>> {
             let index = index.ok_or_else(|| {
                 let key = shown(&key);
                 data_error(format!(
-                    "feature {key}: features of an example have names, or numbers, all of them"
+                    "feature {key}: features of an example must all have names, or all numbers"
                 ))
             })?;
             let value = value.extract::<f64>().map_err(|_| {
@@ -319,7 +319,7 @@ fn named<R>(cells: &Bound<'_, PyDict>, use_them: impl FnOnce(Features<'_>) -> Py
     for (key, value) in &items {
         let name = key.cast::<PyString>().map_err(|_| {
             let key = shown(key);
-            data_error(format!("feature {key}: features of an example have names, or numbers, all of them"))
+            data_error(format!("feature {key}: features of an example must all have names, or all numbers"))
         })?;
         let cell = if let Ok(text) = value.cast::<PyString>() {
             FeatureValue::Text(text.to_str()?)

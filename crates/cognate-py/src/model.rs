@@ -431,8 +431,6 @@ impl Held {
         if !self.model.has_names() {
             return Ok(());
         }
-        Err(data_error(
-            "features of this model have names; give dictionaries, or a frame with names of columns",
-        ))
+        Err(data_error("features of this model have names; give dictionaries, or a frame with column names"))
     }
 }

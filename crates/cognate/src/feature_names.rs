@@ -296,7 +296,7 @@ mod tests {
                 assert_eq!(names.meet(&format!("name {}", at * (round + 1)), || 0), Ok(at));
             }
             let (kept, per_name) = (names.len(), names.heap_bytes() / names.len());
-            assert!(kept == 100_000 && per_name < 60, "{per_name} bytes a name");
+            assert!(kept == 100_000 && per_name < 60, "{per_name} bytes per name");
             names.keep_first(0);
         }
         assert!(names.is_empty() && names.known("name 1").is_none());

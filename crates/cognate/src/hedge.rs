@@ -96,7 +96,7 @@ impl<const N: usize> Hedge<N> {
         let losses: [u64; N] = losses
             .as_slice()
             .try_into()
-            .map_err(|_| StateError::new("there is not one count of mistakes a member"))?;
+            .map_err(|_| StateError::new("there is not one count of mistakes per member"))?;
         // H is at most one a round on which somebody was wrong.
         let most: f64 = losses.iter().map(|loss| *loss as f64).sum();
         if !(0.0..=most * (1.0 + 1e-9)).contains(&expected) || disagreements as f64 > most {

@@ -137,7 +137,7 @@ pub enum RunError {
     #[error(transparent)]
     Stream(#[from] StreamError),
     /// A margin is infinite or no number.
-    #[error("round {round}: the margin of task {task} is {margin}; its numbers have grown beyond all bounds")]
+    #[error("round {round}: the margin of task {task} is {margin}; the learner has diverged")]
     Diverged {
         /// The round, from 1 over the model's life.
         round: u64,
@@ -153,11 +153,11 @@ pub enum RunError {
         learner: &'static str,
     },
     /// One example was given to a model that learns rounds of several.
-    #[error("the example is part of a round that is not whole; learn all examples of a round at once")]
+    #[error("the example is part of an incomplete round; learn all examples of a round at once")]
     NoRound,
     /// The learner keeps something for every pair of tasks.
     #[error(
-        "`{learner}` keeps a number for every pair of tasks; {tasks} tasks are too many, {limit} the most"
+        "`{learner}` keeps a number for every pair of tasks; {tasks} tasks are too many; the most is {limit}"
     )]
     TooManyTasks {
         /// The learner's id.

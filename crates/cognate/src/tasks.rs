@@ -24,7 +24,7 @@ pub struct Tasks {
 
 /// A task beyond the declared ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("there are as many tasks as were declared, {declared}")]
+#[error("only {declared} tasks were declared")]
 pub struct TaskLimit {
     /// How many tasks were declared.
     pub declared: usize,

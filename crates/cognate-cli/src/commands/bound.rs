@@ -23,7 +23,7 @@ pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {
     let config = &model.config();
     if !config.query.is_all() {
         bail!(
-            "{}: not every label was asked for; the theorems are about learners that see all",
+            "{}: not every label was asked for; the theorems are about learners that see every label",
             args.model.display()
         );
     }

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     stream_args.order.get_or_insert_with(|| "shuffle".to_owned());
     let stream = stream_config(&stream_args, json!({}))?;
     if stream.order == Order::Adversarial {
-        bail!("--order adversarial: every learner is served other examples; there is nothing to compare");
+        bail!("--order adversarial: every learner is served different examples; there is nothing to compare");
     }
     check_outputs(&args.data, &[("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
@@ -137,7 +137,7 @@ fn contestant(name: &str, tasks: usize) -> anyhow::Result<Contestant> {
             let Some(config) = LearnerConfig::from_id(other) else {
                 let known = REGISTRY.iter().map(|about| about.id).chain([INDEPENDENT, "pooled"]);
                 bail!(
-                    "--learners: nobody is called {other:?}; known: {}",
+                    "--learners: unknown learner {other:?}; known: {}",
                     nearest_names(other, known).join(", ")
                 );
             };
@@ -203,7 +203,7 @@ impl Contest {
         let rounds =
             passed.chunks(chosen.len()).take_while(|round| round.iter().all(Option::is_some)).count();
         if rounds == 0 {
-            say("interrupted before everyone had finished a run; there is nothing to compare yet");
+            say("interrupted before every learner had finished a run; there is nothing to compare yet");
             return Err(Interrupted.into());
         }
         let mut results: Vec<Results> = chosen

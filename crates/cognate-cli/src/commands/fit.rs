@@ -47,7 +47,9 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     let memory = free_memory_bytes().map_or(FitOptions::default().memory, |free| free / 4 * 3);
     let options = FitOptions { memory, ..FitOptions::default() };
     let selection = match args.cross_validate {
-        None if !args.grid.is_empty() => bail!("--grid: what is tried is compared by --cross-validate 5"),
+        None if !args.grid.is_empty() => {
+            bail!("--grid: needs --cross-validate to compare the values, e.g. --cross-validate 5")
+        }
         None => None,
         Some(count) => {
             let found = cross_validate(args, &config, &examples, count, &options, &interrupt, quiet)?;

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let learner = model.learner();
     if args.probability && learner.as_inspect().probability(0.0).is_none() {
         bail!(
-            "--probability: margins of this {} are no probabilities; those of `adaptive` are",
+            "--probability: margins of this {} are not probabilities; those of `adaptive` are",
             learner.about().id
         );
     }

@@ -288,7 +288,7 @@ impl Algorithm for BudgetForgetron {
         self.coefficients = restored_coefficients(state.coefficients.0, self.active.len())?;
         let sound = state.damage.is_finite() && state.bound.is_finite() && state.bound >= self.bound;
         if !sound || !(0.0..=1.0).contains(&state.shrunk) {
-            return Err(StateError::new("what was forgotten is no number, or the bound has fallen"));
+            return Err(StateError::new("what was forgotten is not a number, or the bound has fallen"));
         }
         (self.mistakes, self.damage) = (state.mistakes, state.damage);
         (self.bound, self.shrunk) = (state.bound, state.shrunk);

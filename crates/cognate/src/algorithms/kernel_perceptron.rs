@@ -192,6 +192,6 @@ pub(super) fn restored_labels(labels: Vec<f64>, supports: usize) -> Result<Vec<f
     if labels.len() == supports && labels.iter().all(|label| label.abs() == 1.0) {
         Ok(labels)
     } else {
-        Err(StateError::new("there is not one label of -1 or +1 a support"))
+        Err(StateError::new("there is not one label of -1 or +1 per support"))
     }
 }

@@ -397,7 +397,7 @@ fn check_task_count(about: &About, tasks: usize) -> Result<(), ConfigError> {
     match about.most_tasks {
         Some(most) if tasks > most => Err(ConfigProblem::new(
             about.id,
-            format!("keeps a number for every pair of tasks; {tasks} tasks are too many, {most} the most"),
+            format!("keeps a number for every pair of tasks; {tasks} tasks are too many; the most is {most}"),
         )
         .into()),
         _ => Ok(()),

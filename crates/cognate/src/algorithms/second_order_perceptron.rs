@@ -338,7 +338,7 @@ impl Algorithm for SecondOrderPerceptron {
         (self.seen, self.labels) = (state.seen, restored_labels(state.labels.0, count)?);
         self.factor = GrowingFactor::restore(count, state.factor.0)?;
         if state.solved_labels.0.len() != count {
-            return Err(StateError::new("there is not one solved label a support"));
+            return Err(StateError::new("there is not one solved label per support"));
         }
         crate::linalg::check_finite(&state.solved_labels.0)?;
         self.solved_labels = state.solved_labels.0;

@@ -134,7 +134,7 @@ pub enum BoundError {
     },
     /// The theorem is for a fixed R.
     #[error(
-        "{theorem} is for a number of tasks that does not change, but {tasks} tasks were met on the way; declare them"
+        "{theorem} needs a fixed number of tasks, but {tasks} tasks were added as they occurred; declare them"
     )]
     Grown {
         /// The theorem.

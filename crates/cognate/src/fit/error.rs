@@ -60,7 +60,7 @@ pub enum FitError {
     },
     /// Matrices would take more memory than there is.
     #[error(
-        "{what} needs {:.1} GB of memory, {:.1} GB are there; use fewer examples{}", *bytes as f64 / 1e9,
+        "{what} needs {:.1} GB of memory, {:.1} GB are available; use fewer examples{}", *bytes as f64 / 1e9,
         *limit as f64 / 1e9, if *linear { " or features" } else { ", or the linear kernel on few features" }
     )]
     TooLarge {

@@ -324,7 +324,7 @@ impl GraphConfig {
 
 fn one_of(path: &str, inline: &str, has_inline: bool, has_file: bool) -> ConfigProblem {
     let message = match (has_inline, has_file) {
-        (true, true) => format!("`{inline}` and `file` are both given; one of them is wanted"),
+        (true, true) => format!("`{inline}` and `file` are both given; expected one of them"),
         (false, true) => "`file` has not been read; resolve the config first".to_owned(),
         _ => format!("`{inline}` or `file` is missing"),
     };

@@ -143,7 +143,7 @@ fn read_edges(source: &Source) -> Result<Vec<Edge>, InteractionFileError> {
             })?,
             _ => {
                 let message =
-                    format!("found {} words, expected two task names and perhaps a weight", parts.len());
+                    format!("found {} words, expected two task names and an optional weight", parts.len());
                 return Err(source.bad(line_number, column(parts[0]), message));
             }
         };
@@ -231,7 +231,7 @@ mod tests {
         );
         assert_eq!(
             read("graph", "a\n").unwrap_err(),
-            "./interaction:1:1: found 1 words, expected two task names and perhaps a weight"
+            "./interaction:1:1: found 1 words, expected two task names and an optional weight"
         );
     }
 

@@ -233,7 +233,7 @@ fn matrix_as_given(matrix: &MatrixConfig, tasks: &Tasks) -> Result<BlockOfA, Con
     }
     if tasks.len() != rows.len() {
         let message =
-            format!("{} rows for {} named tasks; there must be a row a task", rows.len(), tasks.len());
+            format!("{} rows for {} named tasks; there must be one row per task", rows.len(), tasks.len());
         return Err(problem(message).into());
     }
     let a = Symmetric::try_from_rows(rows).map_err(|error| problem(error.to_string()))?;

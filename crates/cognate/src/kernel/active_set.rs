@@ -198,7 +198,7 @@ impl ActiveSet {
         self.supports = Supports::restore_in_any_order(self.tasks, state.seen, &state.supports)?;
         (self.seen, self.unfit) = (state.seen, state.unfit);
         self.longest = usize::try_from(state.longest)
-            .map_err(|_| StateError::new("the longest example is beyond all memory"))?;
+            .map_err(|_| StateError::new("the longest example does not fit in memory"))?;
         let most = self.budget.slots(self.longest, Overhead::default());
         if self.len() > most {
             return Err(StateError::new("there are more supports than the budget allows"));
@@ -317,7 +317,7 @@ impl<L: OnBudget> Inspect for L {
 /// Coefficients of kept examples, one each.
 pub(crate) fn restored_coefficients(coefficients: Vec<f64>, supports: usize) -> Result<Vec<f64>, StateError> {
     if coefficients.len() != supports {
-        return Err(StateError::new("there is not one coefficient a support"));
+        return Err(StateError::new("there is not one coefficient per support"));
     }
     crate::linalg::check_finite(&coefficients)?;
     Ok(coefficients)

@@ -275,7 +275,7 @@ impl InverseGram {
         let (gram, inverse) = (&state.gram.0, &state.inverse.0);
         let doubled = size.checked_add(1).and_then(|next| size.checked_mul(next));
         if doubled != gram.len().checked_mul(2) || gram.len() != inverse.len() {
-            return Err(StateError::new("the Gram matrix is not a triangle of a row a support"));
+            return Err(StateError::new("the Gram matrix is not a triangle with one row per support"));
         }
         check_finite(gram)?;
         check_finite(inverse)?;

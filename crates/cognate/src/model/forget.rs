@@ -11,15 +11,13 @@ pub enum ForgetError {
     #[error(transparent)]
     Unknown(#[from] UnknownTask),
     /// The config names the task, or their number.
-    #[error("task {task:?} was declared; only tasks that were met on the way can be forgotten")]
+    #[error("task {task:?} was declared; only tasks that were added as they occurred can be forgotten")]
     Declared {
         /// The task.
         task: String,
     },
     /// What the learner keeps is not apart by task.
-    #[error(
-        "`{learner}` does not keep what it knows about a task apart from the rest, and cannot forget one"
-    )]
+    #[error("`{learner}` does not keep tasks apart, and cannot forget one")]
     Inseparable {
         /// The learner's id.
         learner: &'static str,

@@ -172,7 +172,7 @@ pub enum Problem {
         found: String,
     },
     /// A namespace that could be taken for a feature.
-    #[error("found namespace {found}; expected one without `^`, which parts it from its features")]
+    #[error("found namespace {found}; expected one without `^`, which separates it from its features")]
     Namespace {
         /// The token.
         found: String,
@@ -196,7 +196,7 @@ pub enum Problem {
         column: usize,
     },
     /// Two columns of one name.
-    #[error("found column {name} a second time; column {before} is called so, too")]
+    #[error("found column {name} a second time; column {before} has the same name")]
     ColumnTwice {
         /// The name.
         name: String,
@@ -204,7 +204,7 @@ pub enum Problem {
         before: usize,
     },
     /// A column that is to be two things.
-    #[error("column {name} is to be two of task, label and categorical; expected one")]
+    #[error("column {name} is given as two of task, label and categorical; expected one")]
     ColumnRoles {
         /// The name.
         name: String,

@@ -187,7 +187,7 @@ impl Memory {
                 let name =
                     |queue: &[u32]| self.tasks.name(self.examples.example(queue[0] as usize).task).to_owned();
                 let message = format!(
-                    "task {} has {} examples but task {} has {}; a simultaneous stream needs as many of each",
+                    "task {} has {} examples but task {} has {}; a simultaneous stream needs equally many of each",
                     name(short),
                     short.len(),
                     name(long),

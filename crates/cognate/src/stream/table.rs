@@ -113,6 +113,12 @@ pub enum TableError {
         /// What is wrong with it.
         problem: Problem,
     },
+    /// A row that was bad at first and good when it was looked at again.
+    #[error("row {row} changed while it was being read")]
+    Changed {
+        /// The row.
+        row: usize,
+    },
 }
 
 impl Indices<'_> {
@@ -313,8 +319,8 @@ fn culprit<I: Copy + Into<i64>, V: Copy + Into<f64>>(
         }
         previous = index;
     }
-    // Somebody changed the memory between the two looks at it.
-    TableError::Length { what: "entries that stay as they are", found: 0, expected: indices.len() }
+    // The owner of the memory changed it between the two looks at it.
+    TableError::Changed { row }
 }
 
 fn bad_value(row: usize, value: f64) -> TableError {
