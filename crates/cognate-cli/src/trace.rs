@@ -1,4 +1,4 @@
-//! `--trace`: a JSON line an example.
+//! `--trace`: one JSON line per example.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -25,7 +25,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// One example a round, every label.
+    /// One example per round, every label.
     pub(crate) fn new(learner: Value) -> Self {
         Self { learner, query: json!("all"), simultaneous: false, serve: Serve::All, tasks: None }
     }

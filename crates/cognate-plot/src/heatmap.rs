@@ -221,7 +221,7 @@ fn slanted(n: usize) -> bool {
     n <= 24
 }
 
-/// One element a cell, with tooltip, and with the value if there is room.
+/// One element per cell, with tooltip, and with the value if there is room.
 fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
     let (n, cell) = (grid.names.len(), Num(layout.cell));
     let mut minus = String::new();

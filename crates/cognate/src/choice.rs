@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
-/// A number, or that the learner finds it.
+/// A number, or "auto": the learner finds it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tunable {
     /// This number.
     Fixed(f64),
-    /// The learner finds out; written "auto".
+    /// The learner finds it; written "auto".
     Auto,
 }
 

@@ -1,4 +1,4 @@
-//! The one config tree: TOML file, `--set`, and later HTTP bodies and Python keywords.
+//! The one config tree, for TOML files, `--set`, Python keywords and code.
 
 use std::fmt;
 
@@ -86,7 +86,7 @@ impl RunConfig {
     /// Reads the files that the config names into the config itself, so that a model does not depend on them.
     ///
     /// # Errors
-    /// When a file cannot be read or does not hold what it should, with the place.
+    /// When a file cannot be read or its content is invalid, with the place.
     pub fn read_files(&mut self) -> Result<(), InteractionFileError> {
         let declared = match &self.tasks {
             Some(TasksConfig::Names(names)) => Some(names.as_slice()),
@@ -109,7 +109,7 @@ impl RunConfig {
     /// Checks the whole tree.
     ///
     /// # Errors
-    /// With every problem, each with its path.
+    /// With every problem and its path.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let within = |outer: &'static str| move |problem: ConfigProblem| problem.within(outer);
         let mut problems: Vec<ConfigProblem> = Vec::new();
@@ -129,7 +129,7 @@ impl RunConfig {
     /// The tasks as they are before the first example.
     ///
     /// # Errors
-    /// When names repeat, or contradict those of the interaction.
+    /// When names repeat, or contradict those in the interaction.
     pub fn declared_tasks(&self) -> Result<Tasks, ConfigError> {
         let mut tasks = match &self.tasks {
             None => Tasks::open(),

@@ -97,7 +97,7 @@ impl<const N: usize> Hedge<N> {
             .as_slice()
             .try_into()
             .map_err(|_| StateError::new("there is not one count of mistakes per member"))?;
-        // H is at most one a round on which somebody was wrong.
+        // H is at most one per round in which somebody was wrong.
         let most: f64 = losses.iter().map(|loss| *loss as f64).sum();
         if !(0.0..=most * (1.0 + 1e-9)).contains(&expected) || disagreements as f64 > most {
             return Err(StateError::new("the mistakes of the members do not add up"));

@@ -125,7 +125,7 @@ pub enum Draws {
     /// The model's seed.
     #[default]
     Seeded,
-    /// These, from \[0, 1), one an example of the model's life; after the last one every label is asked for.
+    /// These, from \[0, 1), one per example of the model's life; after the last one every label is asked for.
     Given(Vec<f64>),
 }
 

@@ -1,4 +1,4 @@
-//! One file a command: arguments in, result out.
+//! One file per command: arguments in, result out.
 
 pub(crate) mod algorithms;
 pub(crate) mod bound;

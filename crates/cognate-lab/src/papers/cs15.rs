@@ -264,7 +264,7 @@ fn table2(lab: &Lab) -> anyhow::Result<Findings> {
     })
 }
 
-/// Points a task, noise: section 5.1.
+/// Points per task, noise: section 5.1.
 const POINTS: usize = 30;
 const NOISE: f64 = 0.1;
 /// How close to the optimum a fit must come, as a share of it.

@@ -2,7 +2,7 @@
 //!
 //! Paper: MB12 section 4.3 (MTFORG), equation (3), after Dekel, Shalev-Shwartz, Singer, *The Forgetron: a kernel-based
 //! Perceptron on a budget*, SIAM Journal on Computing 2008.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples (x_s, i_s) with coefficients beta_s, which all tasks share; mistakes M, the damage
 //! done Q, the largest k(x, x) seen.

@@ -3,7 +3,7 @@
 //!
 //! Paper: MB12 section 4.1, Algorithm 1 (MTBPRJ), after Orabona, Keshet, Caputo, *Bounded kernel-based online learning*,
 //! JMLR 2009.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples (x_s, i_s) with coefficients beta_s, which all tasks share; P = H^-1 of their Gram
 //! matrix H under the multitask kernel K([x, i], [z, j]) = R[i, j] k(x, z), where R = (I + L)^-1 of the task graph.

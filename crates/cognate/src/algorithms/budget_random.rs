@@ -2,7 +2,7 @@
 //!
 //! Paper: MB12 section 4.2, Algorithm 3 (MTRBP), after Cavallanti, Cesa-Bianchi, Gentile, *Tracking the best hyperplane
 //! with a simple budget Perceptron*, Machine Learning 2007.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples (x_s, i_s, y_s), which all tasks share; the number of evictions.
 //!

@@ -2,7 +2,7 @@
 //! and each has coefficients of its own on it.
 //!
 //! Paper: MB12 section 4.1, Algorithm 2 (MTBPRJ-2).
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples x_s; coefficients (beta_l)_s of every task l; P = H^-1 of the examples' Gram matrix
 //! H under the kernel k alone. Tasks that are related alike share a set of coefficients and keep what is their own once
@@ -16,8 +16,8 @@
 //!   |((beta_1)_r, ..., (beta_K)_r)| d_r, d_r being the distance of k(x_r, .) from the span of all others and the new one
 //!   (line 12), and beta_l += (beta_l)_r gamma, gamma the coefficients of r in that span (line 14).
 //!
-//! Cost: predict O(B s). Update O(B s + B^2), and O(B) a set that an eviction moves. Memory: B examples, B^2 numbers, and
-//! B numbers a set: one a connected component whose tasks are all alike, and one a task that erred.
+//! Cost: predict O(B s). Update O(B s + B^2), and O(B) per set that an eviction moves. Memory: B examples, B^2 numbers, and
+//! B numbers per set: one set per connected component whose tasks are all alike, and one per task that erred.
 //!
 //! Bound: none in the paper.
 //!

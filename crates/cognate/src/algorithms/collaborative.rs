@@ -2,7 +2,7 @@
 //!
 //! Paper: baseline COML of ROM17, its reference \[25\] (Li, Hoi, Chang, Liu and Jain 2014); not printed there, see the
 //! errata for what is implemented.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: a global model g, and u_k of each task. u_k mixes in g on all features at each of its rounds, which is done
 //! when a weight is looked at, see `linalg/lagged.rs`.

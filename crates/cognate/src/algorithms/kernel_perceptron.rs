@@ -1,7 +1,7 @@
 //! The multitask Perceptron in dual form, with a kernel.
 //!
 //! Paper: MP10 section 3, equation (3); the multitask kernel is R[i, j] k(x, z).
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: the mistaken examples (x_s, i_s, y_s), which all tasks share.
 //!

@@ -1,11 +1,11 @@
 //! The multitask p-norm Perceptron.
 //!
 //! Paper: MP10 section 4.1.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: the compound vector v = (v_1, …, v_K). For a uniform R = own I + shared 11', kept as u_i = sum of y x over
 //! the mistakes of task i, and their sum s, so v_j = own u_j + shared s; for graphs and matrices, kept as it is. To
-//! either belong sums of powers of |v|, a few a feature, kept as v changes (linalg/p_norm_rows.rs).
+//! either belong sums of powers of |v|, a few per feature, kept as v changes (linalg/p_norm_rows.rs).
 //!
 //! Predict: w'(A^-1 phi) = sum_j R[j, i] g_j'x, g the gradient of (1/2) |v|_p^2, which is
 //! sign(v) |v|^(p-1) / |v|_p^(p-2) and 0 at v = 0. Uniform: own g_i'x + shared (sum_j g_j)'x.

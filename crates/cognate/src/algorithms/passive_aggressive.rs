@@ -1,9 +1,9 @@
 //! Passive-aggressive learners, one per task, or one for all.
 //!
 //! Paper: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006, the baseline of ROM17 section IV.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
-//! State: a weight vector a task (`individual`), or one (`global`).
+//! State: one weight vector per task (`individual`), or one for all (`global`).
 //!
 //! Predict: w'x.
 //! Update, after a hinge loss l = max(0, 1 - y w'x) > 0: w += tau y x, with tau = l / |x|^2 (`pa`), min(c, l / |x|^2)

@@ -1,16 +1,16 @@
 //! The multitask Perceptron.
 //!
 //! Paper: MP10 section 3, Figure 1.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: weights w_1, …, w_K. For a uniform R = own I + shared 11', kept as v_i = sum of y x over the mistakes of
-//! task i, and their sum s = sum_i v_i; for graphs and matrices, kept as they are, a row of K weights a feature.
+//! task i, and their sum s = sum_i v_i; for graphs and matrices, kept as they are, a row of K weights per feature.
 //!
 //! Predict: w_i'x. Uniform: own(K) v_i'x + shared(K) s'x, where K counts the tasks met so far.
 //! Update, after a mistake on task i: w_j += y R[j, i] x for all j. Uniform: v_i += y x, s += y x.
 //!
 //! Cost: predict O(s). Update O(s) for uniform R whatever K is, O(K' s) else, K' tasks in the component.
-//! Memory: touched weights; rows of K' weights a touched feature for graphs and matrices.
+//! Memory: touched weights; rows of K' weights per touched feature for graphs and matrices.
 //!
 //! Bound: Theorem 1, Corollaries 3, 4, 5 (tests/bounds.rs).
 //!

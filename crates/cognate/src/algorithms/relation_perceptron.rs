@@ -1,9 +1,9 @@
 //! The Perceptron that learns how its tasks are related.
 //!
 //! Paper: LR11, Algorithm 1, equations (3.3) and (3.7) to (3.10).
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
-//! State: W, a row of K weights a feature; R; what the rule needs to move R (relation_perceptron/moved.rs, scale_free.rs).
+//! State: W, a row of K weights per feature; R; what the rule needs to move R (relation_perceptron/moved.rs, scale_free.rs).
 //!
 //! Predict: w_i'x.
 //! Update, after a mistake on task i in round t: w_j += y R[j, i] x for all j; then, if t >= priming, by `relation`:

@@ -11,7 +11,7 @@
 //! Predict: (u + p_i + q_i)'x.
 //! Update, where the hinge loss of task i is positive (7), (8), (10):
 //! p_i = (p_i + eta y x) / (1 + beta eta); q = q_i + eta y x, q_i = max(0, 1 - eta gamma / |q|) q, 0 at |q| = 0.
-//! Then, once a round, with the sum over the tasks that have a loss (6): u = (u + eta sum y x) / (1 + alpha eta).
+//! Then, once per round, with the sum over the tasks that have a loss (6): u = (u + eta sum y x) / (1 + alpha eta).
 //! With u-step `mean`, u takes eta / K in place of eta.
 //!
 //! Cost: predict and update O(s): shrinking changes a factor; a q_i that becomes 0 is told by the number of times it

@@ -1,7 +1,7 @@
 //! The multitask second-order Perceptron, in dual form.
 //!
 //! Paper: MP10 section 4.2, Figure 2 and equation (11).
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: the m mistaken examples (x_s, i_s, y_s), their Gram matrix G[s, t] = R[i_s, i_t] k(x_s, x_t) as the
 //! Cholesky factor L of aI + G, and L^-1 y.

@@ -3,14 +3,14 @@
 //! Paper: MP10 Remark 12, after Dekel, Long and Singer.
 //! Protocol: all tasks in one round; on a one-task stream a round has one example.
 //!
-//! State: V, a vector a task; V'V; C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1), as in `schatten-perceptron`.
+//! State: V, one vector per task; V'V; C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1), as in `schatten-perceptron`.
 //!
 //! Predict: w_i'x with W = V C.
 //! Update, after a round with losses l_i = max(0, 1 - y_i w_i'x_i) > 0: v_i += tau_i y_i x_i, where tau maximises tau'l
 //! among the vectors whose dual norm is at most c. l1: tau is c on every task with a loss. l2: c l / |l|. linf: c on the
 //! task with the largest loss, the first of equals.
 //!
-//! Cost: predict O(K s). Update O(K s) a task with a share and O(K^3 log p) a round with losses.
+//! Cost: predict O(K s). Update O(K s) per task with a share and O(K^3 log p) per round with losses.
 //! Memory: d K + K^2.
 //!
 //! Bound: Remark 12 with (2p-1) in its last term, see the errata (tests/bounds.rs).

@@ -1,4 +1,4 @@
-//! What a learner is compared with: a fixed vector a task, known to nobody while it learnt.
+//! What a learner is compared with: one fixed vector per task, unknown while it learnt.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ impl Comparator {
         Self { vectors: vec![Vec::new(); tasks] }
     }
 
-    /// A vector a task, by feature; the last of two entries for one feature counts.
+    /// One vector per task, by feature; the last of two entries for one feature counts.
     pub fn new(vectors: impl IntoIterator<Item = impl IntoIterator<Item = (u32, f64)>>) -> Self {
         let sorted = |vector: BTreeMap<u32, f64>| vector.into_iter().filter(|(_, value)| *value != 0.0);
         let vectors = vectors.into_iter().map(|vector| sorted(vector.into_iter().collect()).collect());
         Self { vectors: vectors.collect() }
     }
 
-    /// A dense vector a task.
+    /// One dense vector per task.
     pub fn dense(vectors: &[Vec<f64>]) -> Self {
         Self::new(vectors.iter().map(|vector| (0..).zip(vector.iter().copied())))
     }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! In advance, for n examples: the same sums over all rounds, and `ln det <= r ln(1 + tr G / (a r))`, r the rank or
-//! more. The theorem is for one task a round, and an R that does not change.
+//! more. The theorem is for one task per round, and an R that does not change.
 
 use std::collections::BTreeSet;
 

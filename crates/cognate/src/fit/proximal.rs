@@ -195,7 +195,7 @@ fn extrapolate(point: &mut Point, before: &Point, momentum: f64) {
     point.b.iter_mut().zip(&before.b).for_each(|(now, before)| *now += momentum * (*now - before));
 }
 
-/// x of sigma = x + 2 step x (lambda/a(x) + ridge), a length each.
+/// x of sigma = x + 2 step x (lambda/a(x) + ridge), one per length.
 fn shrunk_lengths(penalty: &Penalty, lengths: &[f64], step: f64, terms: &Terms) -> Vec<f64> {
     let Terms { lambda, ridge, delta } = *terms;
     let stretch = 1.0 + 2.0 * step * ridge;

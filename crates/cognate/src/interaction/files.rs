@@ -122,7 +122,7 @@ pub(super) fn read_edge_file(path: &Path) -> Result<Vec<Edge>, InteractionFileEr
     read_edges(&Source::read(path)?)
 }
 
-/// One edge a line: two names and perhaps a weight, between blanks or commas; `#` begins a comment.
+/// One edge per line: two names and an optional weight, between blanks or commas; `#` begins a comment.
 fn read_edges(source: &Source) -> Result<Vec<Edge>, InteractionFileError> {
     let mut edges = Vec::new();
     for (at, line) in source.text.lines().enumerate() {

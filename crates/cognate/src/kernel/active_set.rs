@@ -77,7 +77,7 @@ impl ActiveSet {
         self.seen += 1;
     }
 
-    /// Puts the values of the multitask kernel R\[i, i_s\] k(x_s, x) into `row`, one an example.
+    /// Puts the values of the multitask kernel R\[i, i_s\] k(x_s, x) into `row`, one per example.
     pub(crate) fn values(&self, task: TaskId, x: SparseView<'_>, row: &mut Vec<f64>) {
         let relations = self.graph.row(task, self.tasks.max(task.index() + 1));
         self.supports.related(&self.kernel, x, |from, into| relations.fill(from, into), row);
@@ -91,7 +91,7 @@ impl ActiveSet {
         })
     }
 
-    /// Puts the values of the kernel k itself into `row`, one an example.
+    /// Puts the values of the kernel k itself into `row`, one per example.
     pub(crate) fn likenesses(&self, x: SparseView<'_>, row: &mut Vec<f64>) {
         self.supports.likenesses(&self.kernel, x, row);
     }

@@ -112,7 +112,7 @@ impl Supports {
         self.squares[at]
     }
 
-    /// Puts the kernel values k(x_s, x) into `row`, one a support.
+    /// Puts the kernel values k(x_s, x) into `row`, one per support.
     pub(crate) fn likenesses(&self, kernel: &KernelConfig, x: SparseView<'_>, row: &mut Vec<f64>) {
         SCRATCH.with_borrow_mut(|scratch| {
             self.meet(x, scratch);
@@ -121,7 +121,7 @@ impl Supports {
         kernel.values(row, square(x), &self.squares);
     }
 
-    /// Puts relation(s) k(x_s, x) into `row`, one a support, 0 for those of unrelated tasks; `relate` fills in the
+    /// Puts relation(s) k(x_s, x) into `row`, one per support, 0 for those of unrelated tasks; `relate` fills in the
     /// relations of tasks.
     pub(crate) fn related(
         &self,

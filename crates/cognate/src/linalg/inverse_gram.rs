@@ -2,7 +2,7 @@
 //! pass over P.
 //!
 //! Rounding errors grow with the condition of H and with every exchange, so P is formed anew by Cholesky once in a
-//! while: after as many evictions as there are rows, which is O(B^2) an eviction; after an eighth of them where some
+//! while: after as many evictions as there are rows, which is O(B^2) per eviction; after an eighth of them where some
 //! entries of HP - I, looked at in passing, say that P drifts.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
@@ -85,7 +85,7 @@ impl InverseGram {
 
     /// Projects an example, whose kernel values are known, onto the others.
     pub(crate) fn project(&self, new: &mut Projected) {
-        debug_assert_eq!(new.row.len(), self.size, "a value an example");
+        debug_assert_eq!(new.row.len(), self.size, "one value per example");
         new.coefficients.clear();
         new.coefficients.resize(self.size, 0.0);
         self.add_product(&self.inverse, 1.0, &new.row, &mut new.coefficients);

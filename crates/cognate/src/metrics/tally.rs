@@ -1,4 +1,4 @@
-//! Mistakes, updates, queries and the four cells of the confusion table, a task and in total.
+//! Mistakes, updates, queries and the four cells of the confusion table, per task and in total.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 impl Tally {
-    /// Mistakes an example; 0 before the first.
+    /// Mistakes per example; 0 before the first.
     pub fn error(&self) -> f64 {
         ratio(self.mistakes, self.examples)
     }
@@ -102,7 +102,7 @@ impl Tally {
     }
 }
 
-/// Counts of a run, in total and a task.
+/// Counts of a run, in total and per task.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Metrics {
     total: Tally,
@@ -206,7 +206,7 @@ impl Metrics {
     }
 }
 
-/// Saved form of [`Metrics`]: seven counts a task, and the lines without a label where there are some.
+/// Saved form of [`Metrics`]: seven counts per task, and the lines without a label where there are some.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MetricsState {
     counts: Block<u64>,

@@ -1,4 +1,4 @@
-//! A flat, reused run of examples: no allocation an example once the buffers have grown.
+//! A flat, reused run of examples: no allocation per example once the buffers have grown.
 
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::feature_names::{FeatureNames, NameList, Naming};

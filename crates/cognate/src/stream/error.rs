@@ -351,7 +351,7 @@ pub enum StreamError {
         /// How many bad lines were skipped before this one.
         skipped: u64,
     },
-    /// The stream cannot be cut into rounds of one example a task.
+    /// The stream cannot be cut into rounds of one example per task.
     #[error("{place}: {message}")]
     Ungrouped {
         /// Where the round went wrong.

@@ -146,7 +146,7 @@ impl Memory {
         }
     }
 
-    /// Consecutive examples cut into rounds of one a task.
+    /// Consecutive examples cut into rounds of one per task.
     fn rounds(&self) -> Result<Vec<Vec<u32>>, StreamError> {
         let mut grouper = Grouper::new(self.tasks.limit(), vec!["the stream".to_owned()]);
         let mut rounds = Vec::new();

@@ -104,7 +104,7 @@ pub(crate) trait LineParser {
     }
 }
 
-/// The parser of a stream; which one it is is looked at once a batch.
+/// The parser of a stream; which one it is is decided once per batch.
 enum Parser {
     Svm(SvmParser),
     SvmClasses(SvmClassParser),

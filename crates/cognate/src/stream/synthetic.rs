@@ -11,7 +11,7 @@ use super::Memory;
 use crate::example::{Example, SparseView, TaskId};
 use crate::rng::generator;
 
-/// A stream and the vectors that made its labels, one a task.
+/// A stream and the vectors that made its labels, one per task.
 #[derive(Debug, Clone)]
 pub struct Synthetic {
     /// The examples; tasks are named `1`, `2`, ….
@@ -86,7 +86,7 @@ impl Related {
 }
 
 /// ROM17 section IV-B: five tasks in R^100, each a Gaussian step from the one before; the last step has the given
-/// variance, so that task 5 is an outlier when it is large. Rounds of one example a task, x ~ N(0, I), 1 % flips.
+/// variance, so that task 5 is an outlier when it is large. Rounds of one example per task, x ~ N(0, I), 1 % flips.
 pub fn random_walk(outlier_variance: f64, rounds: usize, seed: u64) -> Synthetic {
     const FEATURES: usize = 100;
     let mut rng = generator(seed, 0);

@@ -27,7 +27,7 @@ pub enum Values<'a> {
     F64(&'a [f64]),
 }
 
-/// Examples without task and label, one a row; features are columns, counted from 0.
+/// Examples without task and label, one per row; features are columns, counted from 0.
 #[derive(Debug, Clone)]
 pub enum Table<'a> {
     /// Compressed sparse rows: row r has the entries from `starts[r]` to `starts[r + 1]`.
@@ -282,7 +282,7 @@ fn sparse_row<I: Copy + Into<i64>, V: Copy + Into<f64>>(
     largest: u32,
     sink: &mut impl Sink,
 ) -> Result<(), TableError> {
-    // Without a branch an entry; who is to blame is found out only where somebody is.
+    // No branch per entry; the bad one is searched only where there is one.
     let (mut increasing, mut previous) = (true, -1);
     for index in indices {
         let index: i64 = (*index).into();

@@ -128,7 +128,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 pub(super) struct Contest<'a> {
     /// The stream.
     pub(super) stream: &'a Stream,
-    /// One series a contestant that could run.
+    /// One series per contestant that could run.
     pub(super) series: Vec<Series>,
     /// What Python and VW's engine cost before the first example; taken off VW's series.
     pub(super) vw_start: Option<Cost>,

@@ -171,7 +171,7 @@ pub struct FixedConfig {
     pub coding: Option<Vec<Vec<f64>>>,
 }
 
-/// K x K matrices beyond this take gigabytes, and minutes an iteration.
+/// K x K matrices beyond this take gigabytes, and minutes per iteration.
 pub(super) const MOST_TASKS: usize = 4000;
 
 impl PenaltyConfig {

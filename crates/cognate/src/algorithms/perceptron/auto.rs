@@ -7,7 +7,7 @@
 //! their margins; see `hedge.rs` for weights and guarantee.
 //!
 //! State: for every member, the two parts that a Perceptron with uniform R keeps, side by side; mistakes of each.
-//! Cost: five times that of one member in arithmetic and in memory, one lookup a feature for all. O(s) whatever K is.
+//! Cost: five times that of one member in arithmetic and in memory, one lookup per feature for all. O(s) whatever K is.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ use crate::weights::side_by_side::{Found, SideBySideState};
 /// Learners side by side.
 pub(super) const MEMBERS: usize = 5;
 
-/// A number a member.
+/// One number per member.
 pub(super) type Lanes = [f64; MEMBERS];
 
 /// Inner products of one example with both parts of every member, or factors of them.

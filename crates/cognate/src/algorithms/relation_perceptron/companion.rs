@@ -7,7 +7,7 @@
 //! over the rounds on which one of them is wrong decides: once R has won by two standard deviations (and 10 such
 //! rounds), updates go where R says. Where sharing does not help, that never happens.
 //!
-//! What if: beside the learner whose R moves learns one without any relation, a Perceptron a task. Predictions are the
+//! What if: beside the learner whose R moves learns one without any relation, one Perceptron per task. Predictions are the
 //! mean of both margins, each by how much it is trusted (hedge.rs). Until the test decides both learn the same, and
 //! only one keeps it. So a relation that was good at first and turns out
 //! bad costs little; and the mean of two errs less than either. Who is trusted by less than a millionth is asleep: it
@@ -116,7 +116,7 @@ impl Companion {
         self.test.decided.is_some()
     }
 
-    /// From here on the one alone has weights of its own: a list a task, those that both have learnt.
+    /// From here on the one alone has weights of its own: one list per task, those that both have learnt.
     pub(super) fn take_over(&mut self, weights: impl Iterator<Item = Vec<(u32, f64)>>) {
         for (task, weights) in weights.enumerate() {
             // Weights may be larger than values of examples are allowed to be.

@@ -1,9 +1,9 @@
 //! R that follows W'W by one of the rules of LR11, and the weights that it teaches.
 //!
 //! W'W is kept by updates of rank two (linalg/gram_rows.rs) and R itself is kept, so `log-det` and `covariance` take
-//! O(K s + K^2) a mistake and nothing is ever inverted. `von-neumann` keeps log R, where no exponential is: R is
+//! O(K s + K^2) per mistake and nothing is ever inverted. `von-neumann` keeps log R, where no exponential is: R is
 //! exp(log R - largest eigenvalue), rescaled, which cannot overflow whatever eta is. `batch-optimal` takes the root on
-//! the spectrum. Both are O(K^3) a mistake.
+//! the spectrum. Both are O(K^3) per mistake.
 //!
 //! Safe steps, where numbers end: a change that would leave R infinite, or with `trace` none beyond 1e100 for examples
 //! of length 1, is not made; `log-det` with an eta so large that eta W'W overflows goes to where it would go in the

@@ -157,7 +157,7 @@ impl Steps {
         }
     }
 
-    /// (6) without its gradients: u shrinks once a round.
+    /// (6) without its gradients: u shrinks once per round.
     fn shrink(&mut self, weights: &mut Weights, tasks: usize) {
         self.shared /= 1.0 + self.config.alpha * self.eta_shared(tasks);
         if self.shared < LEAST_FACTOR {
