@@ -9,9 +9,9 @@ pub trait Predict {
     /// learner and for a task never seen.
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64;
 
-    /// Appends the margins of examples, in order; `task_of` maps the task number of each to the learner's.
+    /// Appends the margins of examples, in order; `task_of` maps task numbers of the batch to those of the learner.
     ///
-    /// The result is the same as one by one; learners that can fetch the weights of some examples ahead.
+    /// The result is the same as one by one; learners that can do so fetch the weights of some examples ahead.
     fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
         margins_one_by_one(self, examples, task_of, margins);
     }

@@ -1,4 +1,4 @@
-//! Which labels are asked for: all, or those whose predictions are unsure.
+//! Which labels to ask for: all, or those whose predictions are uncertain.
 //!
 //! LR11 section 4: the label of an example with margin m is asked for with probability b / (b + |m|). `margin` takes a
 //! given b (Cesa-Bianchi, Gentile, Zaniboni, *Worst-Case Analysis of Selective Sampling for Linear Classification*,
@@ -20,7 +20,7 @@ use crate::example::TaskId;
 use crate::learner::Inspect;
 use crate::rng::{QUERY_STREAM, generator};
 
-/// Which labels are asked for.
+/// Which labels to ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
@@ -125,7 +125,7 @@ pub enum Draws {
     /// The model's seed.
     #[default]
     Seeded,
-    /// These, from \[0, 1), one per example of the model's life; after the last one every label is asked for.
+    /// These numbers from \[0, 1), one per example of the model's life; after the last one every label is asked for.
     Given(Vec<f64>),
 }
 

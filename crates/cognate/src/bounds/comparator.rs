@@ -1,4 +1,4 @@
-//! What a learner is compared with: one fixed vector per task, unknown while it learnt.
+//! Comparators: one fixed vector per task, which the learner did not know.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Comparator {
         self.vectors.get(task).map_or(&[], Vec::as_slice)
     }
 
-    /// As many tasks as given; those added have the zero vector.
+    /// The same for this many tasks; added ones have the zero vector.
     #[must_use]
     pub fn with_tasks(mut self, tasks: usize) -> Self {
         self.vectors.resize(tasks, Vec::new());

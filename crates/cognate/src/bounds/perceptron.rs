@@ -109,7 +109,7 @@ pub(super) fn largest_possible_rate(transcript: &Transcript, geometry: &Geometry
     largest
 }
 
-/// The strength of coupling that Corollary 4 calls for, in hindsight.
+/// The strength of coupling that Corollary 4 recommends, in hindsight.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct BestCoupling {
     /// `max{0, sqrt((K-1) |ubar|^2 / VAR[u]) - 1}`; infinite, and so null in JSON, for equal tasks.

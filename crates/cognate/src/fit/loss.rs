@@ -18,7 +18,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Its name as users write it.
+    /// The loss's name, as users write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Squares => "squares",

@@ -1,4 +1,4 @@
-//! Seeded streams whose truth is known.
+//! Seeded streams with known true vectors.
 //!
 //! [`Related`] makes tasks around a common vector, with outliers, noise and, if wanted, a margin. [`random_walk`] is
 //! the synthetic stream of ROM17 section IV-B, [`opposed_triple`] that of LR11 section 5.1.
@@ -33,7 +33,7 @@ pub struct Related {
     pub examples: usize,
     /// Length of each task's deviation from the common vector, which has length 1.
     pub spread: f64,
-    /// How many of the tasks, the last ones, have a vector of their own instead.
+    /// Number of outliers, the last tasks, which have a vector of their own instead.
     pub outliers: usize,
     /// Least |w_i'x| of an example; 0 for none. Vectors w_i and x have length 1.
     pub margin: f64,
@@ -59,7 +59,7 @@ impl Default for Related {
 }
 
 impl Related {
-    /// Makes the stream. Two streams that differ in the seed alone share nothing.
+    /// Generates the stream. Two streams that differ only in the seed share nothing.
     pub fn generate(&self) -> Synthetic {
         let mut rng = generator(self.seed, 0);
         let common = unit(normal(&mut rng, self.features));
