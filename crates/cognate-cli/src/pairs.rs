@@ -7,7 +7,7 @@ use cognate::internal::Symmetric;
 pub(crate) struct Pair {
     a: u32,
     b: u32,
-    /// From -1 to 1; 0 where there is none.
+    /// From -1 to 1; 0 if there is none.
     pub(crate) correlation: f64,
 }
 

@@ -164,7 +164,7 @@ fn located(path: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
     anyhow::anyhow!("{}:{line}:{column}: {}", path.display(), nearest_first(error.message()))
 }
 
-/// The parameter that is infinite or no number, of which JSON knows neither and makes a null; TOML has no null.
+/// The parameter that is infinite or NaN: JSON turns both into null, which TOML does not have.
 fn not_finite(tree: &Value) -> Option<String> {
     let below = |name: String, value: &Value| match value {
         Value::Null => Some(name),
@@ -329,7 +329,7 @@ fn apply_sets(tree: &mut Value, learner: &str, sets: &[String]) -> anyhow::Resul
     Ok(())
 }
 
-/// A TOML value; anything that is none is text.
+/// A TOML value; anything else is text.
 fn parse_value(text: &str) -> Value {
     let parsed = toml::from_str::<Value>(&format!("value = {text}"));
     parsed.ok().and_then(|mut table| table.get_mut("value").map(Value::take)).unwrap_or_else(|| json!(text))

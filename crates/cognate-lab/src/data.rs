@@ -15,7 +15,7 @@ pub struct DataSet {
     pub name: &'static str,
     /// Its files.
     pub files: &'static [&'static str],
-    /// Where it comes from, and in what form it is wanted.
+    /// Where it comes from, and the form it must have.
     pub source: &'static str,
 }
 

@@ -129,7 +129,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Mistakes of ways on a stream; as many as there can be where numbers grow beyond all bounds.
+/// Mistakes of ways on a stream; as many as there can be if it diverges.
 pub(crate) fn mistakes(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<Vec<u64>> {
     lab.pool.all(what, ways, |way| match pass(lab, way, stream.clone()) {
         Ok(passed) => Ok(passed.total().mistakes),

@@ -163,7 +163,7 @@ fn known_size(sources: &[Input], config: &StreamConfig) -> Option<u64> {
     size.filter(|_| config.passes == 1 && config.order.is_as_read())
 }
 
-/// Everything that looks on.
+/// All observers of a run.
 struct Watch {
     trace: Option<Trace>,
     ask: Option<Ask>,
@@ -203,7 +203,7 @@ impl Observer for Watch {
     }
 }
 
-/// What this run did, beside what the model counts over its life.
+/// What this run did, besides what the model counts over its life.
 struct Finished {
     seconds: Duration,
     examples: u64,
@@ -273,7 +273,7 @@ struct Summary<'a> {
     peak_memory_bytes: Option<u64>,
 }
 
-/// The tasks of a model, a row each, made as they are written: there may be a million.
+/// The tasks of a model, one row each, made while they are written: there may be a million.
 struct TaskRows<'a>(&'a Model);
 
 impl Serialize for TaskRows<'_> {

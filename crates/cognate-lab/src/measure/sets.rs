@@ -78,7 +78,7 @@ pub(crate) fn load(path: &Path) -> Result<Memory> {
     reader.into_memory().with_context(|| path.display().to_string())
 }
 
-/// The stream with its own labels and with those of other files: one more label a column, or a label and a task.
+/// The stream with its own labels and with those of other files: one more label per column, or a label and a task.
 fn variants(name: &str, stream: Memory, labels: Option<&str>, data: &Path) -> Result<Vec<(String, Memory)>> {
     let Some(path) = labels else { return Ok(vec![(name.to_owned(), stream)]) };
     let text = uncompressed(&data.join(path))?;

@@ -215,7 +215,7 @@ fn table1(lab: &Lab) -> anyhow::Result<Findings> {
     })
 }
 
-/// Differences to the first, as a table of whole passes and a picture a quarter.
+/// Differences to the first, as a table of whole passes and one picture per quarter.
 fn differences(
     findings: &mut Findings,
     what: &str,

@@ -42,9 +42,9 @@ pub struct Totals {
     pub f1: Option<f64>,
     /// Wall time.
     pub seconds: f64,
-    /// Peak memory of the process, where the system tells.
+    /// Peak memory of the process, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
-    /// Lines without a label, which are no examples.
+    /// Lines without a label, which are not counted as examples.
     pub unlabelled: u64,
 }
 

@@ -53,7 +53,7 @@ pub struct PNormPerceptronConfig {
     pub p: Option<f64>,
 }
 
-/// A larger one has no more to say: it is the largest weight alone.
+/// A larger one makes no difference: only the largest weight counts.
 const LARGEST_P: f64 = 1000.0;
 
 impl Default for PNormPerceptronConfig {

@@ -13,7 +13,7 @@
 //!
 //! Bound: none of ours; see the paper.
 //!
-//! Departures: an example that is 0, or so short that tau is no number, teaches nothing.
+//! Departures: an example that is 0, or so short that tau overflows, teaches nothing.
 //! Reduces to: `individual` with K = 1 is `global`; `pa1` and `pa2` with large c are `pa`.
 
 use schemars::JsonSchema;
@@ -69,7 +69,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// tau for a hinge loss and |x|^2; 0 where it is no number.
+    /// tau for a hinge loss and |x|^2; 0 if it overflows.
     pub(super) fn step(self, c: f64, loss: f64, squared: f64) -> f64 {
         let tau = match self {
             Self::Pa => loss / squared,

@@ -270,7 +270,7 @@ impl Inspect for Perceptron {
         match &self.weights {
             Weights::Uniform { rule, .. } => rule.relation(to, from, self.tasks),
             Weights::Blocks { blocks, .. } => blocks.relation(to, from),
-            // R of the mean: every strength's, by how much it is trusted.
+            // R of the mean: that of every strength, by its weight.
             Weights::Auto(auto) => auto.mean_scales(self.tasks).relation(to, from),
         }
     }

@@ -1,4 +1,4 @@
-//! The matrix Perceptron whose updates are shared out by a norm of the task losses.
+//! The matrix Perceptron whose updates are divided among tasks by a norm of their losses.
 //!
 //! Paper: MP10 Remark 12, after Dekel, Long and Singer.
 //! Protocol: all tasks in one round; on a one-task stream a round has one example.

@@ -64,7 +64,7 @@ fn log_determinant(
         let product = if relation == 0.0 { 0.0 } else { relation * dot(first.features, second.features) };
         f64::from(u8::from(s == t)) + product / a
     });
-    // I plus what is positive semidefinite; only numbers beyond all bounds have no factor.
+    // I plus what is positive semidefinite; only a matrix with infinite entries has no factor.
     Ok(matrix.log_determinant().unwrap_or(f64::INFINITY))
 }
 

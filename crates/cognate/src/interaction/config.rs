@@ -1,4 +1,4 @@
-//! What a user writes about an interaction.
+//! The settings of an interaction.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub struct CoupledConfig {
 }
 
 impl Default for CoupledConfig {
-    /// b = 1: a task's own mistakes and everybody's count alike.
+    /// b = 1: a task's own mistakes and those of all tasks count equally.
     fn default() -> Self {
         Self { b: Tunable::Fixed(1.0) }
     }
@@ -236,7 +236,7 @@ impl InteractionConfig {
         matches!(self, Self::Coupled(CoupledConfig { b: Tunable::Auto }))
     }
 
-    /// Everything wrong with the parameters themselves, for a learner that takes R as it is given.
+    /// All problems of the parameters themselves, for a learner that takes R as given.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         if self.is_auto() {
             let message = "must be a number of at least 0; only `adaptive` and `perceptron` can find b themselves (\"auto\")";
@@ -267,7 +267,7 @@ impl InteractionConfig {
         }
     }
 
-    /// Names the tasks that the interaction speaks of.
+    /// Declares the tasks that the interaction names.
     pub(crate) fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
         match self {
             Self::Graph(GraphConfig { edges: Some(Edges::List(edges)), .. }) => {

@@ -16,7 +16,7 @@ pub enum InteractionFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A line is not what was expected.
@@ -65,7 +65,7 @@ impl InteractionConfig {
     /// Where both the header and the config name the tasks, the rows come in the config's order.
     ///
     /// # Errors
-    /// When the file cannot be read or does not hold what it should; with the place.
+    /// When the file cannot be read or its content is invalid, with the place.
     pub(crate) fn read_file(
         &mut self,
         declared: Option<&[String]>,

@@ -1,4 +1,4 @@
-//! What all learners on a budget have in common: the examples they keep, the multitask kernel between them, and how
+//! Shared by all learners on a budget: the examples they keep, the multitask kernel between them, and how
 //! many fit.
 
 use std::borrow::Cow;
@@ -170,7 +170,7 @@ impl ActiveSet {
         if self.kernel.is_plain() { self.supports.combined(coefficient) } else { Vec::new() }
     }
 
-    /// What a person should know about the budget.
+    /// Notes for the user about the budget.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let unfit = format!(
             "{} mistaken examples were not kept: each is larger than the whole budget of {}",
@@ -275,7 +275,7 @@ pub(crate) trait OnBudget {
         self.active().weights(task, &self.coefficients())
     }
 
-    /// What a person should know beside what the budget says.
+    /// Notes for the user beyond those about the budget.
     fn other_remarks(&self) -> Option<String> {
         None
     }

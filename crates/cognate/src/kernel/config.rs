@@ -1,4 +1,4 @@
-//! What a user writes about a kernel.
+//! The settings of a kernel.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ pub struct PolynomialConfig {
     pub normalize: bool,
 }
 
-/// A kernel of a higher degree has no correct digits to speak of.
+/// A kernel of a higher degree has hardly any correct digits.
 const LARGEST_DEGREE: f64 = 64.0;
 
 impl Default for PolynomialConfig {
@@ -78,7 +78,7 @@ impl Default for GaussianConfig {
 }
 
 impl KernelConfig {
-    /// Everything wrong with the parameters.
+    /// All problems of the parameters.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems = Vec::new();
         let mut require = |holds: bool, path: &str, rule: &str, found: f64| {

@@ -4,7 +4,7 @@
 //! nothing. A list is sorted by support; one that all supports are in is a row of numbers without gaps.
 //!
 //! Lists are not changed but made anew, after about 2 sqrt(B) of B supports have changed: that balances what making them
-//! costs a change, O(B s), against what supports outside them cost a prediction, O(s) each.
+//! costs per change, O(B s), against what supports outside them cost per prediction, O(s) each.
 
 /// Lists of a while ago, and the supports that have changed since.
 #[derive(Debug, Clone, Default)]

@@ -74,7 +74,7 @@ struct Scratch {
     met: Vec<(u32, f64)>,
     /// The scattered example: all zeros between uses.
     scattered: Vec<f64>,
-    /// How much each support has to do with the example.
+    /// How related each support's task is to the example's.
     relations: Vec<f64>,
 }
 
@@ -422,7 +422,7 @@ impl Supports {
     }
 }
 
-/// `row *= relations`; a value beyond all numbers is nothing to an unrelated task.
+/// `row *= relations`; an infinite value is 0 for an unrelated task.
 struct Relate<'a> {
     row: &'a mut [f64],
     relations: &'a [f64],

@@ -59,7 +59,7 @@ impl Projected {
     fn measure(&mut self) {
         self.distance = self.own - dot(&self.row, &self.coefficients);
         if !self.distance.is_finite() {
-            // Values around the largest number: in units of K_tt, in which what is beyond all numbers is in the span.
+            // Values around the largest number: in units of K_tt, in which what overflows is in the span.
             let units =
                 self.row.iter().zip(&self.coefficients).map(|(value, alpha)| value / self.own * alpha);
             let distance = self.own * (1.0 - units.sum::<f64>());

@@ -73,7 +73,7 @@ pub enum SymmetricError {
     },
 }
 
-/// Below this ratio of smallest to largest eigenvalue the inverse has no correct digits to speak of.
+/// Below this ratio of smallest to largest eigenvalue the inverse has hardly any correct digits.
 const LEAST_CONDITION: f64 = 1e-13;
 
 impl Symmetric {

@@ -58,7 +58,7 @@ struct Cost {
 /// One of the two.
 type Figure = fn(&Cost) -> f64;
 
-/// What everyone took on a set, a run a round.
+/// What everyone took on a set, one run per round.
 struct Contest {
     rows: usize,
     budget: u64,

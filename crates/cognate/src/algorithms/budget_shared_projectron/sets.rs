@@ -72,7 +72,7 @@ impl Sets {
         self.own.iter().chain(&self.sums).filter(|set| !set.is_empty()).count()
     }
 
-    /// The coefficients of a task, one a kept example, as a function.
+    /// The coefficients of a task, one per kept example, as a function.
     pub(super) fn of<'a>(
         &'a self,
         graph: &'a TaskGraph,

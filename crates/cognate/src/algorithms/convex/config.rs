@@ -1,4 +1,4 @@
-//! What a user writes about a batch, and what becomes of it.
+//! The settings of a batch learner, and what they become.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -283,7 +283,7 @@ impl Parameters for ConvexConfig {
 }
 
 impl ConvexConfig {
-    /// That nothing is wrong with the parameters themselves.
+    /// Checks the parameters themselves.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         ConfigError::check(self.validate())
     }

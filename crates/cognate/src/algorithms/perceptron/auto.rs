@@ -199,7 +199,7 @@ impl Auto {
         Scales { own: mix(weights, scales.own), shared: mix(weights, scales.shared) }
     }
 
-    /// b of each member, and how much it is trusted.
+    /// b of each member, and its weight.
     pub(super) fn strengths(&self, tasks: usize) -> Vec<(f64, f64)> {
         strengths(tasks).into_iter().zip(self.mixture.hedge.weights()).collect()
     }
@@ -239,7 +239,7 @@ pub(crate) struct AutoState {
 }
 
 impl AutoState {
-    /// Takes out a task's own weights; tasks after it come one number earlier.
+    /// Removes a task's own weights; tasks after it move one number down.
     pub(crate) fn remove_task(&mut self, task: usize) {
         self.weights.remove_task(task);
     }

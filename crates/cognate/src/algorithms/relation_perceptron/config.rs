@@ -1,4 +1,4 @@
-//! What a user writes about a learned relation.
+//! The settings of a learned relation.
 
 use std::fmt;
 

@@ -371,7 +371,7 @@ pub(crate) struct AutoState {
 }
 
 impl AutoState {
-    /// Takes out a task; those after it come one number earlier.
+    /// Removes a task; those after it move one number down.
     pub(crate) fn remove_task(&mut self, task: usize) {
         self.weights.remove_task(task);
         // The first row is of all tasks.

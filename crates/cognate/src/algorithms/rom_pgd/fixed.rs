@@ -325,7 +325,7 @@ pub(crate) struct FixedState {
 }
 
 impl FixedState {
-    /// Takes out a task; those after it come one number earlier.
+    /// Removes a task; those after it move one number down.
     pub(crate) fn remove_task(&mut self, task: usize) {
         self.weights.remove_task(task);
         self.individual.remove_row(task, 1);
