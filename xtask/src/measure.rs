@@ -19,7 +19,7 @@ pub(crate) struct Words {
 pub(crate) fn run(command: &str, words: &Words) -> Result<bool> {
     let program = ["run", "--quiet", "--release", "--package", "cognate-lab", "--features", "measure"];
     let mut cargo = cargo();
-    // Paths among the flags are those of whoever gives them.
+    // Paths among the flags are relative to the caller's folder.
     cargo.current_dir(std::env::current_dir()?);
     cargo.args(program).args(["--bin", "cognate-measure", "--", command]).args(&words.words);
     match cargo.status()?.code() {

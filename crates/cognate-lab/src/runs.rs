@@ -46,7 +46,7 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    /// Error of each of so many parts of the stream of equal length.
+    /// Error of each of this many equal parts of the stream.
     pub(crate) fn parts(&self, parts: usize) -> Vec<f64> {
         let length = self.mistakes.len();
         let part = |at: usize| {

@@ -250,7 +250,7 @@ fn learn_stream(
     if let Some(error) = failed {
         return Err(error);
     }
-    // Whoever stops a run may do so in the midst of a round, which is then left out.
+    // A run may be stopped in the middle of a round, which is then left out.
     if !stopped {
         run.finish(model)?;
     }

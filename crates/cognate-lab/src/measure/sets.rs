@@ -101,7 +101,7 @@ fn variants(name: &str, stream: Memory, labels: Option<&str>, data: &Path) -> Re
     Ok(vec![(name.to_owned(), stream), near])
 }
 
-/// Mean share of mistakes over the shuffles by so many seeds, from 1.
+/// Mean share of mistakes over the shuffles by this many seeds, from 1.
 pub(crate) fn error(stream: &Memory, learner: &Value, seeds: u64) -> Result<f64> {
     let mut sum = 0.0;
     for seed in 1..=seeds {

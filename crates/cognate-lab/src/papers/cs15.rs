@@ -73,7 +73,7 @@ const TABLE_2: [(&str, [f64; 3]); 4] = [
 ];
 const SIZES_2: [usize; 3] = [50, 100, 150];
 
-/// A draw of the examples to fit, with so many of each task or class.
+/// A draw of the examples to fit, with this many of each task or class.
 #[derive(Clone, Copy)]
 struct Draw {
     number: u64,

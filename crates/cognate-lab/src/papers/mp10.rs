@@ -100,7 +100,7 @@ const QUARTERS: [&str; 4] = ["first quarter", "second quarter", "third quarter",
 enum Choice {
     /// A draw, by a seed.
     Random(u64),
-    /// Whoever has the smallest margin.
+    /// The task with the smallest margin.
     Adversarial,
 }
 

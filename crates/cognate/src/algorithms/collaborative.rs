@@ -92,7 +92,7 @@ pub struct Collaborative {
     found: [Found; AHEAD],
 }
 
-/// A row holds u_k as it was after so many rounds of the task.
+/// A row holds u_k as it was after a number of rounds of the task.
 type Weights = SideBySide<1, 2>;
 
 /// All but the weights.

@@ -20,8 +20,8 @@
 //!
 //! Departures: a margin of exactly 0 is a mistake whatever the label. p is 2 at least: 2 ln max(K, d) is less for
 //! max(K, d) < 3. Where features are not declared, d is the number of those touched so far, rounded up to a power
-//! of two, and so is K once tasks are met that were not declared: p then changes rarely. With tasks met on the way,
-//! R is that of the present K, applied to all mistakes so far; a task is predicted with the K of before it is met.
+//! of two, and so is K once tasks are met that were not declared: p then changes rarely. With tasks added as they
+//! occur, R is that of the present K, applied to all mistakes so far; a task is predicted with the K of before it is met.
 //! For `coupled` each new task has all computed anew, for the others none.
 //! Reduces to: with p = 2, the Perceptron whose interaction matrix is A^2 (so not that of A, Remark 7); K plain
 //! Perceptrons with `independent` and p = 2; with `pooled`, a single-task p-norm Perceptron, margins times

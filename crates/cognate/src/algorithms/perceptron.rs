@@ -15,7 +15,7 @@
 //! Bound: Theorem 1, Corollaries 3, 4, 5 (tests/bounds.rs).
 //!
 //! Departures: a margin of exactly 0 is a mistake whatever the label (the paper's SGN predicts +1 there). With
-//! tasks met on the way, R is that of the present K. `pooled` is not in the paper: the limit b -> infinity of (5),
+//! tasks added as they occur, R is that of the present K. `pooled` is not in the paper: the limit b -> infinity of (5),
 //! scaled so that it is one plain Perceptron.
 //! MP10 leaves open how to adapt b as data arrive; `coupled` with b = "auto" does, see `perceptron/auto.rs`.
 //! Reduces to: K Perceptrons with `independent` or b = 0; one Perceptron with `pooled` or K = 1; `pairwise` is

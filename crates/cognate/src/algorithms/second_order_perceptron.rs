@@ -172,7 +172,7 @@ impl SecondOrderPerceptron {
         grown
     }
 
-    /// Whether R changes when there are so many tasks.
+    /// Whether R changes when there are this many tasks.
     fn changes_with(&self, tasks: usize) -> bool {
         self.supports.len() > 0 && tasks > self.tasks && self.interaction.follows_tasks()
     }

@@ -8,7 +8,7 @@
 //!
 //! and so m <= L + D + sqrt(D L) with D = u'Au times the largest, or the mean, of those squares over the number of
 //! mistakes of their round: the *rate*. With one example per round the rate is `R_ii |x|^2`, and on instances of
-//! length 1 its largest value is at most the `max_i R_ii` of Theorem 1. When tasks are met on the way, R is that of
+//! length 1 its largest value is at most the `max_i R_ii` of Theorem 1. When tasks are added as they occur, R is that of
 //! the tasks known in the round: for every uniform interaction it only shrinks as K grows, and the proof goes
 //! through with the last A.
 

@@ -38,7 +38,7 @@ pub(crate) enum Kept {
     Coefficients(Dense),
 }
 
-/// Whether a kernel works on features themselves for so many inputs.
+/// Whether a kernel works on features themselves for this many inputs.
 pub(crate) fn is_primal(kernel: &KernelConfig, features: usize, inputs: usize, rows: bool) -> bool {
     kernel.is_plain() && (rows || features < inputs)
 }

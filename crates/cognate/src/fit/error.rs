@@ -79,7 +79,7 @@ pub enum FitError {
         /// What overflowed.
         what: &'static str,
     },
-    /// A task cannot be cut into so many folds.
+    /// A task has too few examples for the folds.
     #[error(
         "task {task:?} has {examples} examples, fewer than {folds} folds; use fewer folds, or leave the task out"
     )]

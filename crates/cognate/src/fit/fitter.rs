@@ -89,7 +89,7 @@ impl std::fmt::Display for FitStatus {
         if share.is_finite() {
             write!(f, "at most {share:.1e} of it above the minimum")
         } else {
-            write!(f, "and no telling how far above the minimum")
+            write!(f, "at an unknown distance above the minimum")
         }
     }
 }
@@ -129,7 +129,7 @@ pub fn fit(config: &ConvexConfig, examples: &Examples, options: &FitOptions) -> 
 
 /// Both sides at least this large: a proximal map is cheaper than a step of alternating minimisation.
 const LARGE: usize = 48;
-/// Taking losses and penalty apart needs the eigenvectors of every task's inputs: so many numbers and operations at most.
+/// Taking losses and penalty apart needs the eigenvectors of every task's inputs: at most this many numbers and operations.
 const MOST_NUMBERS: usize = 1 << 26;
 /// How many times as much memory that takes at its height.
 const COPIES: u64 = 3;

@@ -18,7 +18,7 @@ const ITERATIONS_A_GAP: usize = 10;
 const PATIENCE: u32 = 3;
 
 impl Search<'_> {
-    /// Proximal steps, so many at most.
+    /// At most this many proximal steps.
     pub(crate) fn descend(&mut self, iterations: usize) -> FitStatus {
         let lipschitz = self.largest_square() * self.problem.loss.largest_curvature();
         if lipschitz <= 0.0 {

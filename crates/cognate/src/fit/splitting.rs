@@ -67,7 +67,7 @@ struct Parts {
 }
 
 impl Search<'_> {
-    /// So many rounds at most, of losses that have a corner or are squares.
+    /// At most this many rounds, for losses that have a corner or are squares.
     pub(crate) fn split(&mut self, iterations: usize) -> FitStatus {
         let problem = self.problem;
         let kappa = mean_curvature(problem);

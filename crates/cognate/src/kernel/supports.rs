@@ -4,7 +4,7 @@
 //! are new or alone in being related: each of them gathers along its features. Either way an inner product is summed up in the order of the features, so it
 //! has the same bits. Features are renumbered as they are first kept, so that array is as long as there are different ones.
 //!
-//! A support may be replaced or removed. What it leaves behind, entries and features that nobody has, is cleared away
+//! A support may be replaced or removed. What it leaves behind, entries and features that no support has, is cleared away
 //! once it is a quarter of what is kept, so memory follows the supports that are there.
 
 mod saved;
@@ -42,7 +42,7 @@ pub(crate) struct Supports {
     postings: Postings,
 }
 
-/// Entries of one support: so many from `start` on, in a place that has room for more.
+/// Entries of one support: `len` of them from `start` on, in a place that has room for more.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: usize,
@@ -331,7 +331,7 @@ impl Supports {
         }
     }
 
-    /// Forgets features that nobody has.
+    /// Forgets features that no support has.
     fn number_anew(&mut self, most: usize) {
         self.close_ranks(most);
         // From 1; 0 is a feature without a number.

@@ -118,7 +118,7 @@ impl InverseGram {
         self.row(at)[at]
     }
 
-    /// Adds an example; there will be at most so many.
+    /// Adds an example; there will be at most this many.
     pub(crate) fn push(&mut self, new: &Projected, most: usize) {
         let size = self.size;
         if size == self.stride {

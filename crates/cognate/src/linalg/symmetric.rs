@@ -319,7 +319,7 @@ pub(crate) struct Spectrum {
 }
 
 impl Spectrum {
-    /// Rows l_i of the matrix L with L L' closest to the matrix less a multiple of the identity, of at most so many
+    /// Rows l_i of the matrix L with L L' closest to the matrix less a multiple of the identity, of at most this many
     /// columns.
     pub(crate) fn largest_factors(&self, most: usize, less: f64) -> Vec<Vec<f64>> {
         let size = self.values.len();

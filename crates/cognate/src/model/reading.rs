@@ -135,7 +135,7 @@ impl Model {
     pub(super) fn check_naming(&self, naming: Naming) -> Result<(), StreamError> {
         let decided = self.config.naming.decided();
         let fits = match decided {
-            // Nobody hashes who was not told to.
+            // Names are hashed only if the config says so.
             None => !matches!(naming, Naming::Hashed { .. }),
             Some(decided) => decided == naming,
         };

@@ -271,7 +271,7 @@ impl Source {
             return Ok(());
         };
         while has_room(batch) {
-            // Whoever sends a line through a pipe may wait for its answer before sending the next.
+            // The sender of a line through a pipe may wait for its answer before sending the next.
             if self.live && !batch.is_empty() && !lines.has_line() {
                 return Ok(());
             }

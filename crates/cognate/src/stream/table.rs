@@ -338,7 +338,7 @@ fn dense_row(
             return Err(bad_value(row, value));
         }
         if value != 0.0 {
-            // There are as many columns as numbers of 32 bits at most: nobody has memory for more.
+            // No memory holds more columns than there are 32-bit numbers.
             let index = u32::try_from(column).unwrap_or(u32::MAX);
             if index > largest {
                 return Err(TableError::Index { row, index: index.into(), largest });

@@ -257,7 +257,7 @@ impl ScaleFree {
     }
 }
 
-/// 1 / sqrt(x), 0 where that is no number.
+/// 1 / sqrt(x), 0 where that is not finite.
 fn inverse_root(square: f64) -> f64 {
     let inverse = 1.0 / square.sqrt();
     if inverse.is_finite() { inverse } else { 0.0 }
