@@ -9,7 +9,7 @@ use cognate::Tasks;
 use cognate::run::UnlabelledReport;
 use cognate::stream::{Format, write_example};
 
-/// The file under way; an error is kept until the end, since observers cannot fail.
+/// The output file; an error is kept until the end, since observers cannot fail.
 pub(crate) struct Ask {
     out: BufWriter<File>,
     failed: Option<io::Error>,
@@ -49,7 +49,7 @@ impl Ask {
         }
     }
 
-    /// Hands over what is there: somebody may be labelling while the stream goes on.
+    /// Flushes: somebody may be labelling while the stream goes on.
     pub(crate) fn flush(&mut self) {
         if self.failed.is_none() {
             self.failed = self.out.flush().err();
@@ -61,7 +61,7 @@ impl Ask {
         self.failed.is_some()
     }
 
-    /// Makes sure that everything went out.
+    /// Flushes, and reports the first error.
     pub(crate) fn finish(mut self, path: &Path) -> anyhow::Result<()> {
         self.flush();
         match self.failed {

@@ -11,16 +11,16 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         Hint::LooksLikeCsv => "this looks like CSV: --format csv; `svm` lines read: +1 qid:7 3:0.5 8:1",
         Hint::LooksLikeJsonl => "this looks like JSON: --format jsonl; `svm` lines read: +1 qid:7 3:0.5 8:1",
         Hint::CountFromOne => "indices count from 1; the file seems to count from 0",
-        Hint::DeclareTasks => "name them all with --tasks, or leave --tasks out to meet them on the way",
-        Hint::Classes => "where labels are classes, --one-vs-all makes a task of every class",
-        Hint::OnlyCommas => "only commas part the columns",
+        Hint::DeclareTasks => "name them all with --tasks, or leave --tasks out to add them as they occur",
+        Hint::Classes => "if labels are classes, --one-vs-all makes each class a task",
+        Hint::OnlyCommas => "columns are separated by commas only",
         Hint::NameColumns => "--label-column and --task-column name the columns",
         Hint::Categorical => {
-            "leave a missing cell empty; a column of texts that may look like numbers is --categorical"
+            "leave a missing cell empty; name a column of texts that may look like numbers with --categorical"
         }
-        Hint::OneLineFields => "a field ends on the line on which it begins",
-        Hint::OpenFeatures => "leave --features out to meet them on the way",
-        Hint::AddUp => "add the values up, or give the features names of their own",
+        Hint::OneLineFields => "a field must end on the line on which it begins",
+        Hint::OpenFeatures => "leave --features out to add them as they occur",
+        Hint::AddUp => "add the values up, or give each feature its own name",
         Hint::NotSimultaneous => {
             "drop --simultaneous to learn one example per round, or regroup with --order interleave"
         }

@@ -15,14 +15,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::hints::advice;
 
-/// Something that turns while work of unknown length is done; nothing where there is no terminal.
+/// A spinner for work of unknown length; hidden if there is no terminal.
 pub(crate) fn spinner(quiet: bool) -> ProgressBar {
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
     bar.enable_steady_tick(Duration::from_millis(200));
     bar.with_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a template of ours"))
 }
 
-/// Done, but what was to be checked does not hold.
+/// Done, but a check failed.
 #[derive(Debug)]
 pub(crate) struct CheckFailed(pub(crate) String);
 
@@ -38,7 +38,7 @@ impl std::error::Error for CheckFailed {}
 const FAILED: u8 = 1;
 /// Bad usage, config or data.
 const BAD: u8 = 2;
-/// What shells give for a program ended by Ctrl-C.
+/// Exit code that shells give a program ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
 /// Reports an error, if there is one, and turns the result into an exit code.
@@ -56,7 +56,7 @@ pub(crate) fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     ExitCode::from(if error.is::<CheckFailed>() { FAILED } else { BAD })
 }
 
-/// Whether whoever read our output has gone: that is their right.
+/// Whether the reader of the output has closed it, which is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let io_error = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
     let json_error = error.chain().find_map(|cause| cause.downcast_ref::<serde_json::Error>());
@@ -64,7 +64,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
         || json_error.is_some_and(|error| error.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
 }
 
-/// An error and its causes, each told once: some errors have their cause in their own text.
+/// An error and its causes, each printed once: some errors have their cause in their own text.
 fn with_causes(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -119,7 +119,7 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<Hint> {
 
 const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
-/// Writes a line to standard error; nobody listening is no reason to fail.
+/// Writes a line to standard error; a closed one is ignored.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
@@ -129,9 +129,9 @@ pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
-/// Prints a result and makes sure it went out.
+/// Prints a result and flushes.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    // Numbers keep together with their units on pages; a terminal shows lines as they are.
+    // Pages have no-break spaces between numbers and units; a terminal needs plain ones.
     let text = text.replace(['\u{a0}', '\u{202f}'], " ");
     let mut out = stdout();
     out.write_all(text.as_bytes())?;
@@ -141,7 +141,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Prints a result as indented JSON, as it is made.
+/// Prints a result as indented JSON, without building it in memory.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut out = stdout();
     serde_json::to_writer_pretty(&mut out, value)?;

@@ -7,7 +7,7 @@ use cognate::internal::Symmetric;
 pub(crate) struct Pair {
     a: u32,
     b: u32,
-    /// From -1 to 1; 0 where there is none.
+    /// From -1 to 1; 0 if there is none.
     pub(crate) correlation: f64,
 }
 
@@ -15,7 +15,7 @@ pub(crate) struct Pair {
 const STRONG: f64 = 0.3;
 /// Weaker ones still not unless a threshold asks for them: a tenth is one part in a hundred of the variance.
 const WEAK: f64 = 0.1;
-/// A graph can be read up to this many edges a task, with these bounds over all.
+/// A graph can be read up to this many edges per task, with these bounds over all.
 const EDGES_A_TASK: usize = 3;
 const EDGES: (usize, usize) = (100, 1000);
 

@@ -46,7 +46,7 @@ pub(crate) fn as_text(model: &Model, tasks: &[TaskId]) -> String {
     let rows = table(&["norms", "shared", "individual", "outlier", ""], parts.iter().take(LISTED).map(row));
     let more = parts.len().saturating_sub(LISTED);
     let rest =
-        if more > 0 { format!("\n\n… and {more} tasks more: --json, or --only") } else { String::new() };
+        if more > 0 { format!("\n\n… and {more} more tasks: --json, or --only") } else { String::new() };
     format!("\n\n{}{rest}", rows.trim_fmt())
 }
 

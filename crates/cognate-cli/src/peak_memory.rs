@@ -1,6 +1,6 @@
-//! The most memory this process has held, and how much there is.
+//! Peak memory of this process, and how much is available.
 
-/// Peak resident bytes, where the system tells.
+/// Peak resident bytes, if the system reports them.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -8,7 +8,7 @@ pub(crate) fn peak_memory_bytes() -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// Bytes that could be taken without pushing others out, where the system tells.
+/// Bytes available without swapping, if the system reports them.
 pub(crate) fn free_memory_bytes() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

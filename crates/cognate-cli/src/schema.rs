@@ -6,7 +6,7 @@ use serde_json::Value;
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(cognate::config::schema);
 
-/// What is null is described by nothing.
+/// The description of a missing place: none.
 static NOTHING: Value = Value::Null;
 
 /// What the schema says about one place in a config.
@@ -52,8 +52,8 @@ impl Place {
         variants.into_iter().flatten().any(|variant| variant["required"].is_array())
     }
 
-    /// The place below with this name, a parameter or the parameters of a choice; a place about which nothing is said
-    /// where there is none.
+    /// The place below with this name, a parameter or the parameters of a choice; an empty place
+    /// if there is none.
     pub(crate) fn below(self, name: &str) -> Self {
         let choice = self.choices().find(|choice| choice.name == name).map(|choice| choice.parameters);
         let parameter = || self.parameters().find(|(known, _)| *known == name).map(|(_, place)| place);
@@ -65,7 +65,7 @@ impl Place {
         &self.0["description"]
     }
 
-    /// What it is when it is left out.
+    /// Its default.
     pub(crate) fn default(self) -> &'static Value {
         &self.0["default"]
     }

@@ -61,7 +61,7 @@ pub(crate) fn fit_config(args: &FitArgs) -> anyhow::Result<RunConfig> {
     let usual = fitted.context("no learner is fitted to all examples at once")?.id;
     let config = resolve(&given, json!({ "learner": { usual: {} } }))?;
     if config.learner.about().protocol != Protocol::Batch {
-        bail!("`{}` learns from streams: cognate learn; `{usual}` is fitted", config.learner.id());
+        bail!("`{}` learns from streams (`cognate learn`); `{usual}` is fitted", config.learner.id());
     }
     Ok(config)
 }
@@ -164,7 +164,7 @@ fn located(path: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
     anyhow::anyhow!("{}:{line}:{column}: {}", path.display(), nearest_first(error.message()))
 }
 
-/// The parameter that is infinite or no number, of which JSON knows neither and makes a null; TOML has no null.
+/// The parameter that is infinite or NaN: JSON turns both into null, which TOML does not have.
 fn not_finite(tree: &Value) -> Option<String> {
     let below = |name: String, value: &Value| match value {
         Value::Null => Some(name),
@@ -300,7 +300,7 @@ fn check_flags(flags: &Value) -> anyhow::Result<()> {
 fn known_learner(id: &str) -> anyhow::Result<()> {
     if LearnerConfig::from_id(id).is_none() {
         let names = nearest_names(id, REGISTRY.iter().map(|about| about.id));
-        bail!("--learner: no learner is called {id:?}; known: {}", names.join(", "));
+        bail!("--learner: unknown learner {id:?}; known: {}", names.join(", "));
     }
     Ok(())
 }
@@ -329,7 +329,7 @@ fn apply_sets(tree: &mut Value, learner: &str, sets: &[String]) -> anyhow::Resul
     Ok(())
 }
 
-/// A TOML value; anything that is none is text.
+/// A TOML value; anything else is text.
 fn parse_value(text: &str) -> Value {
     let parsed = toml::from_str::<Value>(&format!("value = {text}"));
     parsed.ok().and_then(|mut table| table.get_mut("value").map(Value::take)).unwrap_or_else(|| json!(text))

@@ -1,4 +1,4 @@
-//! `--trace`: a JSON line an example.
+//! `--trace`: one JSON line per example.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,7 +9,7 @@ use cognate::Tasks;
 use cognate::run::{RoundReport, UnlabelledReport};
 use serde::Serialize;
 
-/// The file under way; an error is kept until the end, since observers cannot fail.
+/// The output file; an error is kept until the end, since observers cannot fail.
 pub(crate) struct Trace {
     out: BufWriter<File>,
     failed: Option<serde_json::Error>,
@@ -46,7 +46,7 @@ impl Trace {
         });
     }
 
-    /// Writes the line of an example without a label, of which nobody knows whether it is a mistake.
+    /// Writes the line of an example without a label, for which a mistake cannot be told.
     pub(crate) fn write_unlabelled(&mut self, report: &UnlabelledReport<'_>, tasks: &Tasks) {
         self.write_line(&Line {
             t: report.round,
@@ -73,7 +73,7 @@ impl Trace {
         self.failed.is_some()
     }
 
-    /// Makes sure that everything went out.
+    /// Flushes, and reports the first error.
     pub(crate) fn finish(mut self, path: &Path) -> anyhow::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error).with_context(|| format!("--trace {}", path.display())),

@@ -15,7 +15,7 @@ pub struct DataSet {
     pub name: &'static str,
     /// Its files.
     pub files: &'static [&'static str],
-    /// Where it comes from, and in what form it is wanted.
+    /// Where it comes from, and the form it must have.
     pub source: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub(crate) const RCV1: DataSet = DataSet {
     name: "rcv1",
     files: &["rcv1/rcv1.svm.gz", "rcv1/rcv1.labels_D1-D8.tsv.gz"],
     source: "RCV1-v2 (Lewis et al. 2004): documents as unit rows, tasks 1, 2, 3, 4 in turn; labels of D1 to D8 in eight \
-             columns, a line a document",
+             columns, one line per document",
 };
 pub(crate) const SPAM_B: DataSet = DataSet {
     name: "spam_b",
@@ -69,7 +69,7 @@ pub(crate) const SARCOS: DataSet = DataSet {
 pub(crate) const SCENES15: DataSet = DataSet {
     name: "scenes15",
     files: &["scenes15/scenes15_images.svm.gz"],
-    source: "the 15 scenes of Lazebnik et al. 2006: a line an image, its class from 1 to 15 as label",
+    source: "the 15 scenes of Lazebnik et al. 2006: one line per image, its class from 1 to 15 as label",
 };
 pub(crate) const SCHOOL: DataSet = DataSet {
     name: "school",

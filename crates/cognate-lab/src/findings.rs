@@ -10,7 +10,7 @@ use cognate_plot::text_table::TextTable;
 use crate::Experiment;
 use crate::statistics::{deviation, mean};
 
-/// What came out.
+/// The findings of an experiment.
 #[derive(Default)]
 pub struct Findings {
     pub(crate) tables: Vec<Table>,
@@ -66,7 +66,7 @@ pub(crate) struct Figure {
     pub(crate) chart: LineChart,
 }
 
-/// What becomes of a claim.
+/// The verdict on a claim.
 pub(crate) struct Verdict {
     /// What the paper says.
     claim: String,
@@ -74,17 +74,17 @@ pub(crate) struct Verdict {
     reproduced: bool,
     /// Our figures.
     ours: String,
-    /// What is checked instead of a claim that does not come out: what we found, and whether it holds.
+    /// What is checked instead of a claim that is not reproduced: what we found, and whether it holds.
     instead: Option<(String, bool)>,
 }
 
 impl Verdict {
-    /// A claim that comes out, and must.
+    /// A claim that is reproduced, and must be.
     pub(crate) fn claim(claim: &str, holds: bool, ours: String) -> Self {
         Self { claim: claim.to_owned(), reproduced: holds, ours, instead: None }
     }
 
-    /// A claim that is known not to come out; what we found must.
+    /// A claim that is known not to be reproduced; what we found instead must be.
     pub(crate) fn instead(claim: &str, reproduced: bool, ours: String, found: &str, holds: bool) -> Self {
         Self { claim: claim.to_owned(), reproduced, ours, instead: Some((found.to_owned(), holds)) }
     }

@@ -49,7 +49,7 @@ pub struct Lab {
     pub data: PathBuf,
     /// Whether fewer runs and smaller grids will do.
     pub quick: bool,
-    /// Who runs.
+    /// The threads.
     pub pool: Pool,
 }
 
@@ -61,7 +61,7 @@ impl Lab {
 }
 
 impl Experiment {
-    /// Files that are not there.
+    /// Files that are missing.
     pub fn missing(&self, data: &Path) -> Vec<(&'static DataSet, &'static str)> {
         let of_set = |set: &&'static DataSet| {
             let set = *set;

@@ -1,7 +1,7 @@
 //! Jobs side by side: results come in the order of the jobs, so that nothing depends on the number of threads.
 //!
-//! What takes longer than two seconds shows how far it is: a bar on a terminal, else a line now and then. Who is asked
-//! to stop begins no further job; those under way ask [`Pool::asked`] themselves.
+//! What takes longer than two seconds shows how far it is: a bar on a terminal, else a line now and then. Once `stop`
+//! is set no further job begins; those under way ask [`Pool::asked`] themselves.
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 const PATIENCE: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_secs(20);
 
-/// Ended because someone asked to stop.
+/// Ended because `stop` was set.
 #[derive(Debug)]
 pub struct Interrupted;
 
@@ -28,7 +28,7 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// Who does jobs.
+/// A pool of threads.
 pub struct Pool {
     threads: usize,
     stop: Arc<AtomicBool>,
@@ -36,13 +36,13 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// As many threads as wanted, or as there are processors. Whoever sets `stop` asks to stop.
+    /// A pool of this many threads, or one per processor. Setting `stop` asks it to stop.
     pub fn new(threads: Option<NonZeroUsize>, stop: Arc<AtomicBool>, quiet: bool) -> Self {
         let processors = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { threads: threads.unwrap_or_else(processors).get(), stop, quiet }
     }
 
-    /// Whether someone asked to stop.
+    /// Whether `stop` was set.
     pub fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -61,7 +61,7 @@ impl Pool {
         done.into_iter().collect::<Option<Vec<R>>>().ok_or_else(|| Interrupted.into())
     }
 
-    /// The same, with nothing for jobs that were not done because someone asked to stop.
+    /// The same, with nothing for jobs that were not done because `stop` was set.
     ///
     /// # Errors
     /// That of the first job that fails.
@@ -149,7 +149,7 @@ impl<'a> Progress<'a> {
             bar.set_position(done as u64);
         } else if self.said.elapsed() >= EVERY {
             self.said = Instant::now();
-            // Nobody listening is no reason to fail.
+            // A closed standard error is ignored.
             let _ = writeln!(std::io::stderr().lock(), "{}: {done} of {} runs", self.what, self.jobs);
         }
     }

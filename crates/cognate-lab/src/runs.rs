@@ -25,7 +25,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// One example a round, every label.
+    /// One example per round, every label.
     pub(crate) fn new(learner: Value) -> Self {
         Self { learner, query: json!("all"), simultaneous: false, serve: Serve::All, tasks: None }
     }
@@ -46,7 +46,7 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    /// Error of each of so many parts of the stream of equal length.
+    /// Error of each of this many equal parts of the stream.
     pub(crate) fn parts(&self, parts: usize) -> Vec<f64> {
         let length = self.mistakes.len();
         let part = |at: usize| {
@@ -129,7 +129,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Mistakes of ways on a stream; as many as there can be where numbers grow beyond all bounds.
+/// Mistakes of ways on a stream; as many as there can be if it diverges.
 pub(crate) fn mistakes(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<Vec<u64>> {
     lab.pool.all(what, ways, |way| match pass(lab, way, stream.clone()) {
         Ok(passed) => Ok(passed.total().mistakes),

@@ -1,6 +1,6 @@
 //! Means, deviations, and whether a difference is more than chance.
 
-/// The mean; not a number of nothing.
+/// The mean; NaN of nothing.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -8,7 +8,7 @@ use super::svg::{Canvas, Drawing, shorten, text_width};
 pub struct BarSeries {
     /// What the legend calls it.
     pub name: String,
-    /// One value a group; one that is not finite is drawn as "no value".
+    /// One value per group; one that is not finite is drawn as "no value".
     pub values: Vec<f64>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Circle {
     pub(crate) bounds: [(f64, f64); 2],
 }
 
-/// Up to so many nodes the names lie level; above, they point outwards.
+/// Up to this many nodes the names are horizontal; above, they point outwards.
 const LEVEL_UP_TO: usize = 24;
 /// Space between two groups, in nodes.
 const GAP: f64 = 1.5;

@@ -28,7 +28,7 @@ pub struct Join {
 /// Steps in a distance of 1.
 const STEPS: f64 = (1 << 30) as f64;
 
-/// The distance in steps; similarities beyond -1 and 1 count as these, one that is no number as 0.
+/// The distance in steps; similarities beyond -1 and 1 count as these, NaN counts as 0.
 fn distance(similarity: f64) -> u32 {
     let similarity = if similarity.is_nan() { 0.0 } else { similarity.clamp(-1.0, 1.0) };
     ((1.0 - similarity) * STEPS).round() as u32

@@ -19,7 +19,7 @@ pub struct Heatmap {
     pub title: String,
     /// The K names.
     pub names: Vec<String>,
-    /// K * K values, row by row. One that is no number (or beyond 1e150) is crossed out.
+    /// K * K values, row by row. NaN (or one beyond 1e150) is crossed out.
     pub values: Vec<f64>,
     /// Which rows and columns to show, in which order; all in their own order if left out.
     pub order: Option<Vec<usize>>,
@@ -221,7 +221,7 @@ fn slanted(n: usize) -> bool {
     n <= 24
 }
 
-/// One element a cell, with tooltip, and with the value if there is room.
+/// One element per cell, with tooltip, and with the value if there is room.
 fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
     let (n, cell) = (grid.names.len(), Num(layout.cell));
     let mut minus = String::new();
@@ -266,7 +266,7 @@ fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
     }
 }
 
-/// One path a shade, in units of a cell; runs of one shade within a row are one rectangle.
+/// One path per shade, in units of a cell; runs of one shade within a row are one rectangle.
 fn shades(c: &mut Canvas, grid: &Grid, layout: &Layout) {
     let n = grid.names.len();
     let shade = |v: &f64| v.is_finite().then(|| (layout.strength(*v) * SHADES).round().copysign(*v) as i32);

@@ -1,4 +1,4 @@
-//! NumPy arrays as tables, where they lie.
+//! NumPy arrays as tables, without copying.
 
 use cognate::Tasks;
 use cognate::stream::{FeatureValue, Features, Indices, RowTasks, Table, TableError, Values};
@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::errors::{Raised, data_error};
 
-/// What an array is, for messages.
+/// Description of an array, for messages.
 fn described(array: &Bound<'_, PyAny>) -> String {
     match array.cast::<PyUntypedArray>() {
         Ok(array) => format!("an array of {} with {} dimensions", array.dtype(), array.ndim()),
@@ -181,7 +181,7 @@ pub(crate) fn row_tasks(tasks: &Bound<'_, PyAny>, known: &Tasks, rows: usize) ->
         push_task(&mut found, known, tasks)?;
         return Ok(found);
     }
-    // A list of one is not one for all.
+    // A list of one task is not one task for all rows.
     if found.len() == rows {
         Ok(found)
     } else {
@@ -241,7 +241,7 @@ pub(crate) fn label(label: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
         .map_err(|_| data_error(format!("label: found {}; expected -1 or +1, or 0 or 1", shown(label))))
 }
 
-/// Features as a dictionary or as a pair of arrays, handed on; whether they have names is asked first.
+/// Passes on features given as a dictionary or as a pair of arrays; whether they have names is asked first.
 pub(crate) fn with_features<R>(
     x: &Bound<'_, PyAny>,
     use_them: impl FnOnce(Features<'_>) -> PyResult<R>,
@@ -300,7 +300,7 @@ fn numbered(cells: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, f64)>> {
             let index = index.ok_or_else(|| {
                 let key = shown(&key);
                 data_error(format!(
-                    "feature {key}: features of an example have names, or numbers, all of them"
+                    "feature {key}: features of an example must all have names, or all numbers"
                 ))
             })?;
             let value = value.extract::<f64>().map_err(|_| {
@@ -319,7 +319,7 @@ fn named<R>(cells: &Bound<'_, PyDict>, use_them: impl FnOnce(Features<'_>) -> Py
     for (key, value) in &items {
         let name = key.cast::<PyString>().map_err(|_| {
             let key = shown(key);
-            data_error(format!("feature {key}: features of an example have names, or numbers, all of them"))
+            data_error(format!("feature {key}: features of an example must all have names, or all numbers"))
         })?;
         let cell = if let Ok(text) = value.cast::<PyString>() {
             FeatureValue::Text(text.to_str()?)

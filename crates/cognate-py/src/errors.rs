@@ -92,17 +92,17 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::LooksLikeCsv => "this looks like CSV: stream={\"format\": \"csv\"}",
         Hint::LooksLikeJsonl => "this looks like JSON: stream={\"format\": \"jsonl\"}",
         Hint::CountFromOne => "indices count from 1; the file seems to count from 0",
-        Hint::DeclareTasks => "name them all with `tasks`, or leave `tasks` out to meet them on the way",
-        Hint::OnlyCommas => "only commas part the columns",
+        Hint::DeclareTasks => "name them all with `tasks`, or leave `tasks` out to add them as they occur",
+        Hint::OnlyCommas => "columns are separated by commas only",
         Hint::NameColumns => {
             "stream={\"format\": {\"csv\": {\"label_column\": …, \"task_column\": …}}} names the columns"
         }
         Hint::Categorical => {
-            "leave a missing cell empty; columns of texts that may look like numbers are `categorical`"
+            "leave a missing cell empty; name columns of texts that may look like numbers in `categorical`"
         }
-        Hint::OneLineFields => "a field ends on the line on which it begins",
-        Hint::OpenFeatures => "leave `features` out to meet them on the way",
-        Hint::AddUp => "add the values up, or give the features names of their own",
+        Hint::OneLineFields => "a field must end on the line on which it begins",
+        Hint::OpenFeatures => "leave `features` out to add them as they occur",
+        Hint::AddUp => "add the values up, or give each feature its own name",
         Hint::NotSimultaneous => "leave `simultaneous` out to learn one example per round",
         Hint::LabelRounds => "label it, or leave `simultaneous` out to learn one example per round",
         Hint::Scale => {

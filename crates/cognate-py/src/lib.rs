@@ -1,4 +1,4 @@
-//! The native half of the Python package `cognate`: it translates, and decides nothing.
+//! The native half of the Python package `cognate`: it only translates.
 //!
 //! `model` is the class that Python wraps, `arrays` turns NumPy arrays into tables without copying them, `errors` turns
 //! errors into exceptions. Parameters cross as JSON text, arrays as views, pickles as model files; whatever takes long
@@ -11,7 +11,7 @@ mod watch;
 
 use pyo3::prelude::*;
 
-/// What `cognate` is made of.
+/// The contents of the module.
 #[pymodule]
 mod _native {
     #[pymodule_export]
@@ -20,7 +20,7 @@ mod _native {
     use super::{algorithms, default_learner, schema};
 }
 
-/// What is told about every learner, as JSON.
+/// The registry of learners, as JSON.
 #[pyfunction]
 fn algorithms() -> String {
     let about = cognate::REGISTRY.iter().map(|about| {
@@ -38,7 +38,7 @@ fn schema() -> String {
     cognate::config::schema().to_string()
 }
 
-/// Id of the learner that is taken where none is named.
+/// Id of the default learner.
 #[pyfunction]
 fn default_learner() -> &'static str {
     cognate::LearnerConfig::default().id()

@@ -1,4 +1,4 @@
-//! The class that Python wraps: a model, what was said of its stream, and its curves.
+//! The class that Python wraps: a model, the settings of its stream, and its curves.
 
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
@@ -41,13 +41,13 @@ impl Model {
         Self { held: Mutex::new(Held { model, config, curves: Curves::default() }) }
     }
 
-    /// A model that was read from somewhere.
+    /// A model that was read from a file or bytes.
     fn restored(model: cognate::Model) -> Self {
         let config = model.run_config();
         Self::of(model, config)
     }
 
-    /// The model to itself; other threads wait without keeping Python from the rest.
+    /// Exclusive access to the model; other threads wait without holding Python's lock.
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Held>> {
         self.held
             .lock_py_attached(py)
@@ -56,7 +56,7 @@ impl Model {
 }
 
 impl Held {
-    /// Learns a stream; the error is that of the run, or of whoever wanted to stop.
+    /// Learns a stream; the error is that of the run, or of the signal that stopped it.
     fn learn(
         &mut self,
         py: Python<'_>,
@@ -94,7 +94,7 @@ type Weights<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 #[expect(clippy::needless_pass_by_value, reason = "Python hands arguments over")]
 #[pymethods]
 impl Model {
-    /// A fresh model of a config, which is JSON.
+    /// A new model from a config in JSON.
     #[new]
     fn new(config: &str) -> PyResult<Self> {
         let read = |error: serde_json::Error| {
@@ -196,7 +196,7 @@ impl Model {
         })
     }
 
-    /// Learns the rows of a table, in this order where one is given.
+    /// Learns the rows of a table, in this order if one is given.
     #[pyo3(signature = (table, y, tasks, order=None))]
     fn learn(
         &self,
@@ -251,7 +251,7 @@ impl Model {
         Ok(PyArray1::from_vec(py, found.map_err(Raised::raised)?))
     }
 
-    /// Learns files as `cognate learn` does; the lines of its progressive table, as JSON.
+    /// Learns files as `cognate learn` does; returns the lines of its progressive table, as JSON.
     fn learn_files(&self, py: Python<'_>, paths: Vec<PathBuf>, skip_bad: u64) -> PyResult<String> {
         let mut held = self.lock(py)?;
         let Held { model, config, .. } = &*held;
@@ -272,7 +272,7 @@ impl Model {
         Ok(Value::Array(lines.collect()).to_string())
     }
 
-    /// Fits a batch learner to the rows of a table; `kind` is what labels are, or else they say. How it ended, as JSON.
+    /// Fits a batch learner to the rows of a table; `kind` is the kind of labels, or found from them. Returns how it ended, as JSON.
     #[pyo3(signature = (table, y, tasks, kind=None))]
     fn fit(
         &self,
@@ -332,7 +332,7 @@ impl Model {
         Ok(self.lock(py)?.model.rounds())
     }
 
-    /// The config that the model remembers, as JSON.
+    /// The config that the model keeps, as JSON.
     #[getter]
     fn config(&self, py: Python<'_>) -> PyResult<String> {
         Ok(json!(self.lock(py)?.model.config()).to_string())
@@ -359,7 +359,7 @@ impl Model {
         Ok(all.to_string())
     }
 
-    /// What a person should know about how the learning went.
+    /// Notes for the user about how the learning went.
     #[getter]
     fn remarks(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.lock(py)?.model.learner().as_inspect().remarks())
@@ -397,7 +397,7 @@ impl Model {
         Ok(held.model.names().iter().map(|(name, feature)| (name.to_owned(), feature)).collect())
     }
 
-    /// Probabilities of the label +1 for margins; none where margins say nothing about it.
+    /// Probabilities of the label +1 for margins; none if margins give no probability.
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
@@ -426,13 +426,11 @@ impl Model {
 }
 
 impl Held {
-    /// That columns of an array can be features of this model.
+    /// Checks that columns of an array can be features of this model.
     fn refuse_names(&self) -> PyResult<()> {
         if !self.model.has_names() {
             return Ok(());
         }
-        Err(data_error(
-            "features of this model have names; give dictionaries, or a frame with names of columns",
-        ))
+        Err(data_error("features of this model have names; give dictionaries, or a frame with column names"))
     }
 }

@@ -1,4 +1,4 @@
-//! What looks on while a model learns: curves for pictures, the progressive table, and Ctrl-C.
+//! Observers of a model while it learns: curves for pictures, the progressive table, and Ctrl-C.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ const POINTS: usize = 1024;
 const TASK_POINTS: usize = 128;
 const TASKS: usize = 64;
 
-/// How often Python is asked whether somebody wants to stop.
+/// How often Python is asked for signals.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The exception of whoever wants to stop, by Ctrl-C or another signal.
+/// The exception of a signal, such as Ctrl-C.
 #[expect(
     clippy::redundant_closure_for_method_calls,
     reason = "the method is not general enough in its lifetime"
@@ -101,7 +101,7 @@ impl Table {
     }
 }
 
-/// Everything that looks on.
+/// All observers of a run.
 pub(crate) struct Watch<'a> {
     curves: &'a mut Curves,
     table: Option<&'a mut Table>,
@@ -114,7 +114,7 @@ impl<'a> Watch<'a> {
         Self { curves, table, looked: Instant::now(), interrupted: None }
     }
 
-    /// The exception of whoever wanted to stop.
+    /// The exception of the signal that stopped the run.
     pub(crate) fn finish(self) -> PyResult<()> {
         self.interrupted.map_or(Ok(()), Err)
     }

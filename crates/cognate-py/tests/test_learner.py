@@ -157,7 +157,7 @@ def test_files_that_are_missing_or_damaged(tmp_path) -> None:
 
 def test_numbers_that_run_away_are_told() -> None:
     model = Learner("kernel-perceptron", kernel={"polynomial": {"degree": 8}}).learn_one({0: 1.0}, 1)
-    with pytest.raises(RunError, match="round 3: the margin of task default is -inf; .* beyond all bounds"):
+    with pytest.raises(RunError, match="round 3: the margin of task default is -inf; the learner has diverged"):
         model.partial_fit(np.array([[1e30], [1e30]]), [-1, 1])
 
 

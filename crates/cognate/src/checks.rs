@@ -105,7 +105,7 @@ fn build(config: &LearnerConfig, tasks: &Tasks) -> Result<Learner, String> {
     config.build(tasks).map_err(|error| error.to_string())
 }
 
-/// A fresh learner that knows all tasks of the stream.
+/// A new learner that knows all tasks of the stream.
 fn fresh(config: &LearnerConfig) -> Result<Learner, String> {
     build(config, &named(&task_names(config)?)?)
 }
@@ -349,7 +349,7 @@ fn influence_sums_a_row_of_the_relation(config: &LearnerConfig) -> Result<(), St
         let (sum, influence) = (relations.sum::<f64>(), inspect.influence(task));
         ensure!((sum - influence).abs() <= 1e-9 * (1.0 + sum), "task {}: {influence}, not {sum}", task.0);
     }
-    // A task that nobody has met counts among the tasks.
+    // A task that has not occurred counts among the tasks.
     let new = TaskId(inspect.tasks() as u32);
     let influence = inspect.influence(new);
     ensure!(influence.is_finite() && influence >= 0.0, "the influence of a new task is {influence}");
@@ -487,7 +487,7 @@ fn tasks_may_be_met_on_the_way(config: &LearnerConfig) -> Result<(), String> {
     }
     let (known, mut met) = (tasks.len(), tasks.len());
     let mut learner = build(config, &tasks)?;
-    // A task a dozen examples, in the order of their numbers; they come back in between.
+    // A dozen examples per task, in the order of their numbers; they come back in between.
     for (at, sample) in samples(13, 20, 400).iter().enumerate() {
         let task = TaskId((known as u32 + at as u32 / 12).min(sample.task.0 + known as u32));
         met = met.max(task.index() + 1);

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
-/// A number, or that the learner finds it.
+/// A number, or "auto": the learner finds it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tunable {
     /// This number.
     Fixed(f64),
-    /// The learner finds out; written "auto".
+    /// The learner finds it; written "auto".
     Auto,
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn allow_bare_names(schema: &mut schemars::Schema) {
         serde_json::json!({
             "type": "string",
             "enum": names,
-            "description": "The bare name, where every parameter has a default",
+            "description": "The name alone: every parameter has its default",
         }),
     );
     schema.insert("oneOf".to_owned(), variants.into());

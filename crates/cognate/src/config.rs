@@ -1,4 +1,4 @@
-//! The one config tree: TOML file, `--set`, and later HTTP bodies and Python keywords.
+//! The one config tree, for TOML files, `--set`, Python keywords and code.
 
 use std::fmt;
 
@@ -21,22 +21,22 @@ pub use crate::kernel::{Budget, GaussianConfig, KernelConfig, LinearConfig, Poly
 pub use crate::query::{MarginQueryConfig, RelationQueryConfig};
 pub use crate::stream::StreamConfig;
 
-/// Everything a run can be told.
+/// Everything that can be set for a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunConfig {
-    /// Number of tasks, or their names; left out, tasks are met on the way
+    /// Number of tasks, or their names; left out, tasks are added as they occur
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<TasksConfig>,
-    /// Number of features; left out, as the data have
+    /// Number of features; left out, as many as the data have
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub features: Option<u32>,
     /// How the stream is read
     pub stream: StreamConfig,
-    /// Who learns
+    /// The learner
     pub learner: LearnerConfig,
-    /// Which labels are asked for
+    /// Which labels to ask for
     pub query: QueryConfig,
 }
 
@@ -44,7 +44,7 @@ pub struct RunConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TasksConfig {
-    /// This many, named as they are met
+    /// This many, named as they occur
     Count(u32),
     /// These
     Names(Vec<String>),
@@ -86,7 +86,7 @@ impl RunConfig {
     /// Reads the files that the config names into the config itself, so that a model does not depend on them.
     ///
     /// # Errors
-    /// When a file cannot be read or does not hold what it should, with the place.
+    /// When a file cannot be read or its content is invalid, with the place.
     pub fn read_files(&mut self) -> Result<(), InteractionFileError> {
         let declared = match &self.tasks {
             Some(TasksConfig::Names(names)) => Some(names.as_slice()),
@@ -109,7 +109,7 @@ impl RunConfig {
     /// Checks the whole tree.
     ///
     /// # Errors
-    /// With every problem, each with its path.
+    /// With every problem and its path.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let within = |outer: &'static str| move |problem: ConfigProblem| problem.within(outer);
         let mut problems: Vec<ConfigProblem> = Vec::new();
@@ -129,7 +129,7 @@ impl RunConfig {
     /// The tasks as they are before the first example.
     ///
     /// # Errors
-    /// When names repeat, or contradict those of the interaction.
+    /// When names repeat, or contradict those in the interaction.
     pub fn declared_tasks(&self) -> Result<Tasks, ConfigError> {
         let mut tasks = match &self.tasks {
             None => Tasks::open(),

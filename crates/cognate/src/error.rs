@@ -1,4 +1,4 @@
-//! The errors of this crate, one type a boundary.
+//! The errors of this crate, one type per boundary.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ impl ConfigProblem {
         Self { path: path.into(), message: message.into() }
     }
 
-    /// The same problem seen from one level further out.
+    /// The same problem, with its path seen from one level further out.
     pub(crate) fn within(mut self, outer: &str) -> Self {
         self.path = if self.path.is_empty() { outer.to_owned() } else { format!("{outer}.{}", self.path) };
         self
@@ -37,7 +37,7 @@ impl ConfigError {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 
-    /// The same error seen from one level further out.
+    /// The same error, with paths seen from one level further out.
     pub(crate) fn within(mut self, outer: &str) -> Self {
         self.problems = self.problems.into_iter().map(|problem| problem.within(outer)).collect();
         self
@@ -95,7 +95,7 @@ pub enum SnapshotError {
         path: PathBuf,
         /// What was being done.
         action: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// Not a model file at all.

@@ -18,7 +18,7 @@ pub const BIAS_FEATURE: u32 = u32::MAX - 1;
 /// Largest size of a value: products of two, summed over a stream, stay below the largest number.
 pub const LARGEST_VALUE: f64 = 1e150;
 
-/// Features of one example: strictly increasing indices (from 0) and as many finite values.
+/// Features of one example: strictly increasing indices (from 0) and equally many finite values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SparseView<'a> {
     indices: &'a [u32],
@@ -101,7 +101,7 @@ impl<'a> SparseView<'a> {
         self.indices
     }
 
-    /// The values, one a feature.
+    /// The values, one per feature.
     #[inline]
     pub fn values(self) -> &'a [f64] {
         self.values
@@ -142,7 +142,7 @@ pub struct Example<'a> {
     pub label: f64,
 }
 
-/// Whether a margin is a mistake for a label: at exactly 0 it is, whatever the label, and so is no number at all.
+/// Whether a margin is a mistake for a label: at exactly 0 it is, whatever the label, and NaN is too.
 #[inline]
 pub(crate) fn is_mistake(label: f64, margin: f64) -> bool {
     let product = label * margin;

@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 
 use crate::example::BIAS_FEATURE;
 
-/// What numbers names get.
+/// How names get their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Naming {
@@ -23,7 +23,7 @@ pub enum Naming {
     Hashed {
         /// 2^bits slots.
         bits: u32,
-        /// Whether names are remembered nevertheless.
+        /// Whether names are remembered all the same.
         names: bool,
     },
 }
@@ -32,7 +32,7 @@ pub enum Naming {
 #[derive(Debug, Clone, Default)]
 pub struct FeatureNames {
     naming: Naming,
-    /// How many names there may be, where names are kept.
+    /// Largest number of names, if names are kept.
     limit: Option<u32>,
     list: NameList,
     /// Positions in `list`, by name.
@@ -50,10 +50,10 @@ pub(crate) struct NameList {
     features: Vec<u32>,
 }
 
-/// A name beyond the number of features that was declared, or beyond all numbers.
+/// A name beyond the number of features that was declared, or beyond the largest number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FeatureLimit {
-    /// How many features there may be.
+    /// Largest number of features.
     pub declared: u32,
 }
 
@@ -90,12 +90,12 @@ impl NameList {
 }
 
 impl FeatureNames {
-    /// No name yet; `declared` is the number of features, where that is known.
+    /// No name yet; `declared` is the number of features, if known.
     pub fn new(naming: Naming, declared: Option<u32>) -> Self {
         Self { naming, limit: declared, ..Self::default() }
     }
 
-    /// The same names for a stream that nobody learns: new ones are numbered for their line, and forgotten after it.
+    /// The same names for a stream that is only predicted: new ones get numbers for their line, and are forgotten after it.
     #[must_use]
     pub fn frozen(mut self) -> Self {
         self.frozen = true;
@@ -106,7 +106,7 @@ impl FeatureNames {
         self.frozen
     }
 
-    /// What numbers names get.
+    /// How names get their numbers.
     pub fn naming(&self) -> Naming {
         self.naming
     }
@@ -296,7 +296,7 @@ mod tests {
                 assert_eq!(names.meet(&format!("name {}", at * (round + 1)), || 0), Ok(at));
             }
             let (kept, per_name) = (names.len(), names.heap_bytes() / names.len());
-            assert!(kept == 100_000 && per_name < 60, "{per_name} bytes a name");
+            assert!(kept == 100_000 && per_name < 60, "{per_name} bytes per name");
             names.keep_first(0);
         }
         assert!(names.is_empty() && names.known("name 1").is_none());

@@ -1,4 +1,4 @@
-//! Exponential weights over members that learn side by side: whom to trust, and how much.
+//! Exponential weights over members that learn side by side: which to trust, and how much.
 //!
 //! Weights: p_g proportional to exp(-eta L_g), L_g the mistakes of member g so far, eta = sqrt(ln N / (D + 1)) / 2 for
 //! N members that have disagreed (some wrong, some not) on D rounds. Rounds on which all are right or all are wrong
@@ -96,8 +96,8 @@ impl<const N: usize> Hedge<N> {
         let losses: [u64; N] = losses
             .as_slice()
             .try_into()
-            .map_err(|_| StateError::new("there is not one count of mistakes a member"))?;
-        // H is at most one a round on which somebody was wrong.
+            .map_err(|_| StateError::new("there is not one count of mistakes per member"))?;
+        // H is at most one per round in which a member was wrong.
         let most: f64 = losses.iter().map(|loss| *loss as f64).sum();
         if !(0.0..=most * (1.0 + 1e-9)).contains(&expected) || disagreements as f64 > most {
             return Err(StateError::new("the mistakes of the members do not add up"));
@@ -181,7 +181,7 @@ mod tests {
                         // Turns, by round and by era.
                         1 => round % MEMBERS as u64 == at as u64,
                         2 => (round / 1000) % MEMBERS as u64 == at as u64,
-                        // One is right, all others are wrong; at random; everybody is wrong now and then.
+                        // One is right, all others are wrong; at random; all are wrong now and then.
                         3 => at != 2,
                         4 => (noise >> (33 + at)) & 1 == 1,
                         _ => round % 7 == 0 || (noise >> (33 + at)) & 3 == at as u64 % 4,

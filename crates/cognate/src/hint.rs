@@ -16,13 +16,13 @@ pub enum Hint {
     DeclareTasks,
     /// Labels may be classes, each a task of its own.
     Classes,
-    /// Columns are parted by something else than commas.
+    /// Columns are separated by something other than commas.
     OnlyCommas,
     /// Name the columns of labels and tasks.
     NameColumns,
     /// Leave missing cells empty; say which columns are categories.
     Categorical,
-    /// A field ends on the line on which it begins.
+    /// A field must end on the line on which it begins.
     OneLineFields,
     /// Leave the number of features out.
     OpenFeatures,

@@ -3,15 +3,15 @@
 use crate::example::{Example, SparseView, TaskId};
 use crate::stream::Batch;
 
-/// Gives margins.
+/// Predicts: gives the margin of an example.
 pub trait Predict {
-    /// The real-valued score of an example; its sign is the prediction. Changes nothing, and works on a fresh
+    /// The real-valued score of an example; its sign is the prediction. Changes nothing, and also works on a new
     /// learner and for a task never seen.
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64;
 
-    /// Adds the margins of examples, in order; `task_of` says which task the number of each stands for.
+    /// Appends the margins of examples, in order; `task_of` maps task numbers of the batch to those of the learner.
     ///
-    /// As one by one; learners that know how find the weights of some examples ahead.
+    /// The result is the same as one by one; learners that can do so fetch the weights of some examples ahead.
     fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
         margins_one_by_one(self, examples, task_of, margins);
     }
@@ -37,19 +37,19 @@ pub struct Outcome {
     pub updated: bool,
 }
 
-/// Learns from one task a round, or from all.
+/// Learns from examples: of one task per round, or of all tasks.
 pub trait LearnOne: Predict {
     /// Learns from an example whose margin was just computed; says whether the state changed.
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool;
 
-    /// Margin, then update. A learner may do both in one walk over the features, with the same bits.
+    /// Computes the margin, then updates. A learner may do both in one walk over the features, with the same bits.
     fn learn(&mut self, example: Example<'_>) -> Outcome {
         let margin = self.margin(example.task, example.features);
         let updated = self.update(example, margin);
         Outcome { margin, updated }
     }
 
-    /// Learns a batch in order, an outcome an example; as [`Self::learn`] one by one, with the same bits.
+    /// Learns a batch in order, with one outcome per example; as [`Self::learn`] one by one, with the same bits.
     ///
     /// A learner larger than the cache fetches what the next examples need while it learns this one.
     fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
@@ -61,7 +61,7 @@ pub trait LearnOne: Predict {
     /// [`Self::update`] does, and learns nothing. A task met before leaves every margin as it is.
     fn skip(&mut self, task: TaskId);
 
-    /// Learns a simultaneous round, one example of every task, an outcome an example in the order of the round.
+    /// Learns a simultaneous round, one example of every task, with one outcome per example in the order of the round.
     ///
     /// All margins come before any update; a learner that knows one task at a time then updates in task order.
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
@@ -111,13 +111,13 @@ pub struct Support {
 pub enum Part {
     /// What all tasks have in common.
     Shared,
-    /// What sets the task apart.
+    /// What is the task's own.
     Individual,
-    /// What makes it an outlier: zero as long as it is none.
+    /// What makes it an outlier: zero unless it is one.
     Outlier,
 }
 
-/// How long the parts of a task's weights are.
+/// Norms of the parts of a task's weights.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Parts {
     /// Norm of the part that all tasks have in common.
@@ -130,7 +130,7 @@ pub struct Parts {
     pub outlier_active: bool,
 }
 
-/// Tells what a learner holds.
+/// Shows what a learner holds.
 pub trait Inspect {
     /// K: the tasks declared or met so far.
     fn tasks(&self) -> usize;
@@ -144,36 +144,36 @@ pub trait Inspect {
         (0..tasks).map(|from| self.relation(task, TaskId(from)).abs()).sum()
     }
 
-    /// Non-zero weights of a task, by feature; none where a kernel has no weights.
+    /// Non-zero weights of a task, by feature; none if the kernel has no weights.
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)>;
 
-    /// The examples kept, in order; none where weights are kept instead.
+    /// The examples kept, in order; none if weights are kept instead.
     fn supports(&self) -> Option<Vec<Support>> {
         None
     }
 
-    /// Each strength of sharing b that is tried, and how much it is trusted, adding up to 1; none where b is given.
+    /// Each strength of sharing b that is tried, with its weight, adding up to 1; none if b is given.
     fn strengths(&self) -> Option<Vec<(f64, f64)>> {
         None
     }
 
-    /// The probability of the label +1 for a margin of this learner; none where margins say nothing about it.
+    /// The probability of the label +1 for a margin of this learner; none if margins give no probability.
     fn probability(&self, margin: f64) -> Option<f64> {
         let _ = margin;
         None
     }
 
-    /// What a person should know about how the learning went; mostly nothing.
+    /// Notes for the user about how the learning went; usually none.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Norms of the parts of every task's weights, where a learner tells outliers from the rest.
+    /// Norms of the parts of every task's weights, for learners that tell outliers from the rest.
     fn parts(&self) -> Option<Vec<Parts>> {
         None
     }
 
-    /// Non-zero weights of one part of a task's weights, by feature; none where the learner has no such part.
+    /// Non-zero weights of one part of a task's weights, by feature; none if the learner has no such part.
     fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {
         let _ = (part, task);
         None

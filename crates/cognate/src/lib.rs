@@ -45,7 +45,7 @@
 //!
 //! # Who does what
 //!
-//! **Configs.** [`RunConfig`] says everything a run can be told: which [learner](algorithms), which
+//! **Configs.** [`RunConfig`] holds everything that can be set for a run: which [learner](algorithms), which
 //! [stream](stream::StreamConfig), which [labels to ask for](QueryConfig). It is plain serde: TOML, JSON, or structs.
 //! [`REGISTRY`] lists every learner with its costs and its paper; `adaptive` is the default and the one to try first.
 //!
@@ -55,7 +55,7 @@
 //! [`save`](Model::save) and [`load`](Model::load). Equal streams give equal bytes, whatever the number of threads.
 //!
 //! **Streams.** [`Model::reader`] and [`Model::open`] read text in the formats of [`stream`]; [`Model::table`] takes rows that
-//! lie in your memory; [`Stream`] is a trait of two methods for anything else.
+//! are in memory already; [`Stream`] is a trait of two methods for anything else.
 //!
 //! **Learners.** Below the door, [`Predict`], [`LearnOne`] and [`Inspect`] are what every learner can do, on task numbers
 //! and [`SparseView`]s. [`LearnerConfig::build`] makes one without a model around it.
@@ -110,7 +110,7 @@ pub use run::{Observer, Progress, RoundReport, RunError, RunOptions};
 pub use stream::{FeatureValue, Features, Input, ReadOptions, Stream, StreamError};
 pub use tasks::{TaskLimit, Tasks};
 
-/// What the project's own crates and tests need beyond the API; no promise is made about it.
+/// What the project's own crates and tests need beyond the API; it may change at any time.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::checks::{CHECKS, Check};

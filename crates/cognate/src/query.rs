@@ -1,4 +1,4 @@
-//! Which labels are asked for: all, or those whose predictions are unsure.
+//! Which labels to ask for: all, or those whose predictions are uncertain.
 //!
 //! LR11 section 4: the label of an example with margin m is asked for with probability b / (b + |m|). `margin` takes a
 //! given b (Cesa-Bianchi, Gentile, Zaniboni, *Worst-Case Analysis of Selective Sampling for Linear Classification*,
@@ -20,7 +20,7 @@ use crate::example::TaskId;
 use crate::learner::Inspect;
 use crate::rng::{QUERY_STREAM, generator};
 
-/// Which labels are asked for.
+/// Which labels to ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
@@ -28,9 +28,9 @@ use crate::rng::{QUERY_STREAM, generator};
 pub enum QueryConfig {
     /// Every label
     All(NoParameters),
-    /// A label with probability b/(b + |margin|): the surer the prediction, the more rarely
+    /// Each label with probability b/(b + |margin|): less often the surer the prediction
     Margin(MarginQueryConfig),
-    /// The same with b = scale * sum_j |R[i, j]|: tasks that have much to do with others more often
+    /// The same with b = scale * sum_j |R[i, j]|: more often for tasks with many relatives
     Relation(RelationQueryConfig),
 }
 
@@ -46,7 +46,7 @@ impl Default for QueryConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MarginQueryConfig {
-    /// The margin at which every other label is asked for, positive; a larger one asks more
+    /// Margin at which half of the labels are asked for, positive; a larger value asks for more
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub b: f64,
 }
@@ -62,7 +62,7 @@ impl Default for MarginQueryConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelationQueryConfig {
-    /// Factor of sum_j |R[i, j]|, positive; a larger one asks more
+    /// Factor of sum_j |R[i, j]|, positive; a larger value asks for more
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub scale: f64,
 }
@@ -125,7 +125,7 @@ pub enum Draws {
     /// The model's seed.
     #[default]
     Seeded,
-    /// These, from \[0, 1), one an example of the model's life; after the last one every label is asked for.
+    /// These numbers from \[0, 1), one per example of the model's life; after the last one every label is asked for.
     Given(Vec<f64>),
 }
 

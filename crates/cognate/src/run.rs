@@ -19,7 +19,7 @@ pub use crate::query::Draws;
 /// What happened to one example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RoundReport {
-    /// The round, from 1 over the model's life.
+    /// The round, counted from 1 over the model's life.
     pub round: u64,
     /// The example's task.
     pub task: TaskId,
@@ -38,7 +38,7 @@ pub struct RoundReport {
 /// What happened to an example without a label: it was predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnlabelledReport<'a> {
-    /// The round, from 1 over the model's life.
+    /// The round, counted from 1 over the model's life.
     pub round: u64,
     /// The example; its label is NaN.
     pub example: Example<'a>,
@@ -46,14 +46,14 @@ pub struct UnlabelledReport<'a> {
     pub margin: f64,
     /// Whether its label was asked for.
     pub queried: bool,
-    /// The line that it came from, where the stream keeps such lines.
+    /// The line that it came from, if the stream keeps such lines.
     pub text: Option<&'a [u8]>,
 }
 
-/// Where the input stands.
+/// How far the input has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Bytes of input read, as they lie on disk.
+    /// Bytes of input read, as stored on disk.
     pub position: u64,
     /// Bad lines skipped.
     pub skipped: u64,
@@ -61,17 +61,17 @@ pub struct Progress {
 
 /// Sees every example and may stop the run.
 pub trait Observer {
-    /// After an example was learnt, or its label not asked for, and it was counted.
+    /// Called after an example was learnt, or its label not asked for, and it was counted.
     fn observe(&mut self, report: &RoundReport, tasks: &Tasks, metrics: &Metrics);
 
-    /// After an example without a label was predicted and counted.
+    /// Called after an example without a label was predicted and counted.
     fn observe_unlabelled(&mut self, _report: &UnlabelledReport<'_>, _tasks: &Tasks, _metrics: &Metrics) {}
 
-    /// After a batch of a few hundred examples; a break ends the run as if the stream had ended.
+    /// Called after a batch of a few hundred examples; a break ends the run as if the stream had ended.
     fn batch_done(&mut self, progress: Progress, tasks: &Tasks, metrics: &Metrics) -> ControlFlow<()>;
 }
 
-/// Observes nothing.
+/// Ignores everything.
 impl Observer for () {
     fn observe(&mut self, _: &RoundReport, _: &Tasks, _: &Metrics) {}
 
@@ -81,7 +81,7 @@ impl Observer for () {
 }
 
 impl RunOptions {
-    /// What a config says about a run: its passes, and who is served.
+    /// What a config says about a run: its passes, and which examples are served.
     pub fn of(config: &StreamConfig) -> Self {
         Self { passes: config.passes, serve: config.order.into(), ..Self::default() }
     }
@@ -90,13 +90,13 @@ impl RunOptions {
 /// How a run goes over its stream.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// How often the stream is read.
+    /// Number of passes over the stream.
     pub passes: u32,
     /// One thread, or one that reads and one that learns; the result is the same.
     pub threads: NonZeroUsize,
-    /// Who is served.
+    /// Which examples are served.
     pub serve: Serve,
-    /// What decides which labels are asked for, where the model's query leaves it to chance.
+    /// Source of the draws that decide which labels to ask for, if the model's query draws.
     pub draws: Draws,
 }
 
@@ -106,8 +106,8 @@ pub enum Serve {
     /// All.
     #[default]
     All,
-    /// Of consecutive examples, one of every task, only that with the smallest label times margin, as the learner
-    /// stands; of equals that of the task met first. The others are neither learnt nor counted, and each example served
+    /// Of consecutive examples, one of every task, only that with the smallest label times margin at the
+    /// time; among equals that of the task met first. The others are neither learnt nor counted, and each example served
     /// is a round of its own, whatever the model says of simultaneous rounds. A task that is never served is not met.
     ///
     /// The adversarial choice of tasks in the experiments of MP10, section 7.
@@ -133,13 +133,13 @@ impl Default for RunOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The stream could not be read, or holds what it must not.
+    /// The stream could not be read, or holds something invalid.
     #[error(transparent)]
     Stream(#[from] StreamError),
-    /// A margin is infinite or no number.
-    #[error("round {round}: the margin of task {task} is {margin}; its numbers have grown beyond all bounds")]
+    /// A margin is infinite or not a number.
+    #[error("round {round}: the margin of task {task} is {margin}; the learner has diverged")]
     Diverged {
-        /// The round, from 1 over the model's life.
+        /// The round, counted from 1 over the model's life.
         round: u64,
         /// The task.
         task: String,
@@ -153,24 +153,24 @@ pub enum RunError {
         learner: &'static str,
     },
     /// One example was given to a model that learns rounds of several.
-    #[error("the example is part of a round that is not whole; learn all examples of a round at once")]
+    #[error("the example is part of an incomplete round; learn all examples of a round at once")]
     NoRound,
     /// The learner keeps something for every pair of tasks.
     #[error(
-        "`{learner}` keeps a number for every pair of tasks; {tasks} tasks are too many, {limit} the most"
+        "`{learner}` keeps a number for every pair of tasks; {tasks} tasks are too many; the most is {limit}"
     )]
     TooManyTasks {
         /// The learner's id.
         learner: &'static str,
         /// Tasks met.
         tasks: usize,
-        /// The most it can take.
+        /// The largest number it can take.
         limit: usize,
     },
 }
 
 impl RunError {
-    /// A way out, where there is one to tell.
+    /// A way out, if one is known.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Stream(error) => error.hint(),
@@ -250,7 +250,7 @@ fn learn_stream(
     if let Some(error) = failed {
         return Err(error);
     }
-    // Whoever stops a run may do so in the midst of a round, which is then left out.
+    // A run may be stopped in the middle of a round, which is then left out.
     if !stopped {
         run.finish(model)?;
     }
@@ -468,7 +468,7 @@ fn learn_hardest(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Res
     Ok(())
 }
 
-/// That the learner has not run away; `round_of` counts rounds from the last one learnt, by example.
+/// Checks that the learner has not diverged; `round_of` counts rounds from the last one learnt, by example.
 fn check_finite(
     examples: &Batch,
     outcomes: &[Outcome],

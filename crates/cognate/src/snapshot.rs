@@ -1,4 +1,4 @@
-//! Model files: what is in them byte by byte, and how they are written so that a crash leaves a whole one.
+//! Model files: their contents byte by byte, and how they are written so that a crash leaves a complete one.
 //!
 //! All numbers are little-endian.
 //!
@@ -91,7 +91,7 @@ impl Model {
     /// Reads a model from bytes, refusing anything that is not a whole, unaltered model.
     ///
     /// # Errors
-    /// When the bytes are foreign, of a later version, cut off, damaged, or contradict themselves.
+    /// When the bytes are not a model, of a later version, cut off, damaged, or contradict themselves.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let magic = &bytes[..bytes.len().min(MAGIC.len())];
         if !MAGIC.starts_with(magic) || bytes.is_empty() {
@@ -154,18 +154,18 @@ impl Model {
         Ok(Self { config: header.config, tasks, names, learner, metrics, rounds, given })
     }
 
-    /// Writes the model so that the file is, at every moment, the old one or the new one, whole.
+    /// Writes the model atomically: the file is at every moment either the old one or the new one, complete.
     ///
     /// # Errors
-    /// When the folder or the disk refuses; the old file is then untouched.
+    /// When the folder or the disk cannot be written; the old file is then untouched.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         write_atomically(path.as_ref(), &self.to_bytes())
     }
 
-    /// Whether a model could be written there, tried with an empty temporary file.
+    /// Checks that a model can be written there, with an empty temporary file.
     ///
     /// # Errors
-    /// When the folder is missing or refuses, or something other than a file is in the way.
+    /// When the folder is missing or cannot be written, or the path is something other than a file.
     pub fn check_target(path: &Path) -> Result<(), SnapshotError> {
         let (_, temporary) = target_and_temporary(path)?;
         File::create(&temporary)

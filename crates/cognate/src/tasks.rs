@@ -6,10 +6,10 @@ use hashbrown::HashMap;
 use crate::example::TaskId;
 use crate::table::IndexMap;
 
-/// Names and numbers of tasks, declared or met on the way.
+/// Names and numbers of tasks, declared or added as they occur.
 ///
-/// A name that is a plain decimal number and the same number given as `qid:` are one task; nothing is hashed
-/// away, so two tasks never collide.
+/// A name that is a plain decimal number and the same number given as `qid:` are one task; nothing is
+/// hashed, so two tasks never collide.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
     /// All names, one after the other.
@@ -24,19 +24,19 @@ pub struct Tasks {
 
 /// A task beyond the declared ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("there are as many tasks as were declared, {declared}")]
+#[error("only {declared} tasks were declared")]
 pub struct TaskLimit {
     /// How many tasks were declared.
     pub declared: usize,
 }
 
 impl Tasks {
-    /// No task yet, and any number may come.
+    /// No task yet; any number may be added.
     pub fn open() -> Self {
         Self::default()
     }
 
-    /// Exactly `count` tasks, named as they are met.
+    /// Exactly `count` tasks, named as they occur.
     pub fn counted(count: usize) -> Self {
         Self { limit: Some(count), ..Self::default() }
     }
@@ -74,12 +74,12 @@ impl Tasks {
         self.ends.is_empty()
     }
 
-    /// How many tasks there will be, where that was declared.
+    /// Declared number of tasks, if there is one.
     pub fn limit(&self) -> Option<usize> {
         self.limit
     }
 
-    /// K as far as it is known: the declared number, else the tasks met so far.
+    /// K as far as it is known: the declared number, or else the number of tasks so far.
     pub fn count(&self) -> usize {
         self.limit.unwrap_or(0).max(self.len())
     }
@@ -121,7 +121,7 @@ impl Tasks {
     /// The task of a name, which may be new.
     ///
     /// # Errors
-    /// When the name is new and as many tasks as were declared have names.
+    /// When the name is new and all declared tasks have names.
     pub fn meet(&mut self, name: &str) -> Result<TaskId, TaskLimit> {
         match self.find(name) {
             Some(task) => Ok(task),
@@ -129,7 +129,7 @@ impl Tasks {
         }
     }
 
-    /// The task of a name, which may be new, whatever was declared.
+    /// The task of a name, which may be new, even beyond the declared number.
     pub(crate) fn meet_any(&mut self, name: &str) -> TaskId {
         self.find(name).unwrap_or_else(|| self.push(name))
     }
@@ -178,7 +178,7 @@ impl Tasks {
         }
     }
 
-    /// Forgets the name of a task; those after it come one number earlier.
+    /// Forgets the name of a task; those after it move one number down.
     pub(crate) fn remove(&mut self, task: TaskId) {
         let mut kept = Self { limit: self.limit, ..Self::default() };
         for (at, name) in self.names().enumerate() {

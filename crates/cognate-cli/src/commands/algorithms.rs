@@ -18,7 +18,7 @@ pub(crate) fn run(args: &AlgorithmsArgs) -> anyhow::Result<()> {
     };
     if let (Some(id), []) = (&args.id, &chosen[..]) {
         let names = nearest_names(id, REGISTRY.iter().map(|about| about.id));
-        bail!("no learner is called {id:?}; known: {}", names.join(", "));
+        bail!("unknown learner {id:?}; known: {}", names.join(", "));
     }
     if args.json {
         return output::print_json(&chosen.iter().map(|about| as_json(about)).collect::<Vec<_>>());

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {
     let config = &model.config();
     if !config.query.is_all() {
         bail!(
-            "{}: not every label was asked for; the theorems are about learners that see all",
+            "{}: not every label was asked for; the theorems are about learners that see every label",
             args.model.display()
         );
     }
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Learns the stream again from nothing; it must be the one that the model was learnt from.
+/// Learns the stream again from the start; it must be the one that the model was learnt from.
 fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
     let config = stream_of(model, &args.stream)?;
     if config.order == Order::Adversarial {
@@ -89,7 +89,7 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
     Ok(transcript)
 }
 
-/// How the model's stream was read: what the model remembers, and the flags for the rest.
+/// How the model's stream was read: what the model keeps, and the flags for the rest.
 fn stream_of(model: &Model, flags: &StreamArgs) -> anyhow::Result<StreamConfig> {
     let base = model.run_config();
     let stream = stream_config(flags, json!({ "stream": base.stream }))?;
@@ -211,7 +211,7 @@ fn as_text(
     text
 }
 
-/// A number of any size with the digits that matter.
+/// A number of any size with its significant digits.
 fn number(value: f64) -> String {
     match value.abs() {
         _ if value.is_infinite() => "infinite".to_owned(),

@@ -1,7 +1,7 @@
 //! `cognate compare`: several learners over the same examples, and which one to use.
 //!
 //! Learners with parameters to choose learn a prefix with each of a few candidates first; the one with the fewest
-//! mistakes goes on. All then learn the same shuffles. Whether one is better than another is told by a paired test: the
+//! mistakes goes on. All then learn the same shuffles. A paired test decides whether one is better than another: the
 //! differences are those of the two at the same place of the same shuffle, and shuffles of the same examples are not
 //! counted as new evidence.
 
@@ -32,7 +32,7 @@ use cognate_plot::numbers::{count, percent};
 use cognate_plot::page::demo::{Demo, demo_page};
 use cognate_plot::page::report::Run;
 
-/// Compared when nobody is named: from nothing shared to everything, and those that find out themselves.
+/// Compared by default: from nothing shared to everything, and those that find out themselves.
 const DEFAULT: [&str; 7] = [
     "pooled",
     "perceptron",
@@ -43,14 +43,14 @@ const DEFAULT: [&str; 7] = [
     "adaptive",
 ];
 
-/// What the others are measured against; always there.
+/// The baseline, always included.
 const INDEPENDENT: &str = "independent";
 
 /// The share of the examples on which parameters are chosen, and the most of them.
 const PREFIX: f64 = 0.2;
 const LONGEST_PREFIX: usize = 5000;
 
-/// A difference that chance makes rarer than this is a difference.
+/// Significance level: a difference less likely by chance than this counts.
 const LEVEL: f64 = 0.05;
 
 /// Runs the command.
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     stream_args.order.get_or_insert_with(|| "shuffle".to_owned());
     let stream = stream_config(&stream_args, json!({}))?;
     if stream.order == Order::Adversarial {
-        bail!("--order adversarial: every learner is served other examples; there is nothing to compare");
+        bail!("--order adversarial: every learner is served different examples; there is nothing to compare");
     }
     check_outputs(&args.data, &[("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
@@ -93,7 +93,7 @@ fn task_count(memory: &Memory) -> usize {
     memory.examples().map(|(task, _)| task).collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// Who is compared: a name, and configs to choose from.
+/// A contestant: a name, and configs to choose from.
 struct Contestant {
     name: String,
     candidates: Vec<Value>,
@@ -137,7 +137,7 @@ fn contestant(name: &str, tasks: usize) -> anyhow::Result<Contestant> {
             let Some(config) = LearnerConfig::from_id(other) else {
                 let known = REGISTRY.iter().map(|about| about.id).chain([INDEPENDENT, "pooled"]);
                 bail!(
-                    "--learners: nobody is called {other:?}; known: {}",
+                    "--learners: unknown learner {other:?}; known: {}",
                     nearest_names(other, known).join(", ")
                 );
             };
@@ -169,17 +169,17 @@ struct Results {
     runs: Vec<Passed>,
 }
 
-/// What is wanted of a run.
+/// What a run is to record.
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
     Counts,
-    /// What a page shows, too.
+    /// Also what a page shows.
     Page,
     /// Counts of a prefix.
     First(usize),
 }
 
-/// What one run left.
+/// Result of one run.
 struct Passed {
     total: Tally,
     seconds: f64,
@@ -189,7 +189,7 @@ struct Passed {
 }
 
 impl Contest {
-    /// Chooses parameters, then learns every shuffle with everyone. Who cannot learn the stream is left out, and why is said.
+    /// Chooses parameters, then learns every shuffle with everyone. A learner that cannot learn the stream is left out, with a message.
     fn hold(&self, contestants: &[Contestant]) -> anyhow::Result<Vec<Results>> {
         let chosen = self.choose(contestants)?;
         let jobs: Vec<(u64, usize)> =
@@ -203,7 +203,7 @@ impl Contest {
         let rounds =
             passed.chunks(chosen.len()).take_while(|round| round.iter().all(Option::is_some)).count();
         if rounds == 0 {
-            say("interrupted before everyone had finished a run; there is nothing to compare yet");
+            say("interrupted before every learner had finished a run; there is nothing to compare yet");
             return Err(Interrupted.into());
         }
         let mut results: Vec<Results> = chosen
@@ -239,7 +239,7 @@ impl Contest {
         Ok(results)
     }
 
-    /// The candidate with the fewest mistakes on a prefix, of everyone.
+    /// For every contestant, the candidate with the fewest mistakes on a prefix.
     fn choose(&self, contestants: &[Contestant]) -> anyhow::Result<Vec<(String, Value)>> {
         let length = ((PREFIX * self.memory.len() as f64) as usize).clamp(1, LONGEST_PREFIX);
         // An order of its own, so that no run begins with the very examples that parameters were chosen on.
@@ -271,7 +271,7 @@ impl Contest {
         self.memory.clone().ordered(self.stream.order, seed, self.stream.simultaneous)
     }
 
-    /// One run; what a learner cannot learn is its own matter.
+    /// One run; the error of a learner does not end the others.
     fn pass(
         &self,
         name: &str,
@@ -356,7 +356,7 @@ impl Results {
         self.runs.iter().map(|run| run.total.examples as f64).sum::<f64>() / seconds.max(1e-9)
     }
 
-    /// How likely chance alone makes a difference as large as that to another.
+    /// How likely chance alone makes so large a difference from another.
     fn chance(&self, other: &Self) -> f64 {
         let pairs = self.runs.iter().zip(&other.runs).flat_map(|(a, b)| a.mistakes.iter().zip(&b.mistakes));
         let differences: Vec<f64> = pairs.map(|(a, b)| f64::from(*a) - f64::from(*b)).collect();
@@ -371,7 +371,7 @@ impl Results {
         settings
     }
 
-    /// How to learn so.
+    /// The flags that select this learner.
     fn flags(&self) -> String {
         let id = self.learner.as_object().and_then(|tree| tree.keys().next()).map_or("", String::as_str);
         self.parameters().into_iter().fold(format!("--learner {id}"), |flags, set| flags + " --set " + &set)
@@ -390,11 +390,11 @@ fn flatten(path: &str, value: &Value, settings: &mut Vec<String>) {
     }
 }
 
-/// Who is best, and who is as good as far as these examples tell.
+/// The best, and those as good as far as these examples tell.
 struct Ranking<'a> {
     results: &'a [Results],
     best: usize,
-    /// Chance of the difference to the best, and to the independent one.
+    /// P-values of the difference from the best, and from the independent one.
     to_best: Vec<f64>,
     to_independent: Vec<f64>,
 }
@@ -421,7 +421,7 @@ impl<'a> Ranking<'a> {
         1.0 - self.results[who].error() / self.results[0].error()
     }
 
-    /// What all this means.
+    /// The conclusion.
     fn advice(&self) -> String {
         let (best, independent) = (&self.results[self.best], &self.results[0]);
         let equals: Vec<&str> = (0..self.results.len())

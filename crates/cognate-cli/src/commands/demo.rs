@@ -39,7 +39,7 @@ const STREAM: Related = Related {
 /// Coupling of the tour: strong enough to teach nine relatives, weak enough to leave the outlier alone.
 const B: f64 = 6.0;
 
-/// The way to look at first.
+/// The run to look at first.
 const HIGHLIGHT: usize = 3;
 
 fn perceptron(interaction: &serde_json::Value) -> serde_json::Value {

@@ -27,7 +27,7 @@ use cognate_plot::numbers::duration;
 use cognate_plot::numbers::{count, percent};
 use cognate_plot::page::fit::{FitPage, Path as SelectedPath, fit_page};
 
-/// Lambdas that are tried where none are named.
+/// Number of lambdas tried by default.
 const LAMBDAS: usize = 13;
 
 /// Runs the command.
@@ -47,7 +47,9 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     let memory = free_memory_bytes().map_or(FitOptions::default().memory, |free| free / 4 * 3);
     let options = FitOptions { memory, ..FitOptions::default() };
     let selection = match args.cross_validate {
-        None if !args.grid.is_empty() => bail!("--grid: what is tried is compared by --cross-validate 5"),
+        None if !args.grid.is_empty() => {
+            bail!("--grid: needs --cross-validate to compare the values, e.g. --cross-validate 5")
+        }
         None => None,
         Some(count) => {
             let found = cross_validate(args, &config, &examples, count, &options, &interrupt, quiet)?;
@@ -145,7 +147,7 @@ fn cross_validate(
     Ok(found)
 }
 
-/// What came out.
+/// Result of the fit.
 struct Done<'a> {
     model: &'a Model,
     examples: &'a Examples,
@@ -154,7 +156,7 @@ struct Done<'a> {
     seconds: Duration,
 }
 
-/// How a task came out, on the examples that it was fitted to.
+/// Result for one task, on the examples that it was fitted to.
 struct Row {
     task: TaskId,
     examples: usize,
@@ -368,7 +370,7 @@ fn selection_text(selection: &Selection, classes: bool) -> String {
         .trim_fmt()
 }
 
-/// Error against lambda, a line a choice of the rest.
+/// Error against lambda, one line per choice of the rest.
 fn paths(selection: &Selection) -> Vec<SelectedPath> {
     let mut all: Vec<SelectedPath> = Vec::new();
     for candidate in &selection.candidates {

@@ -112,7 +112,7 @@ fn overview(model: &Model) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// How many features have names, where they have any.
+/// How many features have names, if any do.
 fn names_text(model: &Model) -> Option<String> {
     let names = count(model.names().len() as u64);
     match model.names().naming() {
@@ -126,7 +126,7 @@ fn names_text(model: &Model) -> Option<String> {
     }
 }
 
-/// Which b leads, and how much each is trusted.
+/// Which b leads, and the weight of each.
 fn strengths_text(strengths: &[(f64, f64)]) -> String {
     let b = |b: f64| format!("b = {}", (b * 100.0).round() / 100.0);
     let leader = strengths.iter().max_by(|one, other| one.1.total_cmp(&other.1)).map_or(0.0, |pair| pair.0);

@@ -112,13 +112,13 @@ fn run_some(args: &LabRunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     if skipped > 0 {
         say(&format!(
-            "{skipped} experiments were skipped; `cognate lab list --data DIR` says which data they want"
+            "{skipped} experiments were skipped; `cognate lab list --data DIR` says which data they need"
         ));
     }
     if broken.is_empty() {
         return Ok(());
     }
-    Err(CheckFailed(format!("what is checked does not hold: {}", broken.join(", "))).into())
+    Err(CheckFailed(format!("checks that do not hold: {}", broken.join(", "))).into())
 }
 
 fn refuse_without_data(experiment: &Experiment, data: &Path) -> anyhow::Result<()> {
@@ -137,5 +137,5 @@ fn refuse_without_data(experiment: &Experiment, data: &Path) -> anyhow::Result<(
         }
     }
     wanted += "\n  *.svm.gz are lines `label qid:task index:value …`, compressed by gzip";
-    bail!("{} needs files that are not there (--data DIR):{wanted}", experiment.id);
+    bail!("{} needs files that are missing (--data DIR):{wanted}", experiment.id);
 }

@@ -142,13 +142,11 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
 /// Fails now rather than after an hour of learning, and before anything is overwritten.
 fn check_learn_outputs(args: &LearnArgs, stream: &StreamConfig) -> anyhow::Result<()> {
     if args.ask.is_some() && matches!(stream.format, Format::Csv(_)) {
-        bail!(
-            "--ask: rows of CSV mean nothing without their header; `svm`, `vw` and `jsonl` can be asked about"
-        );
+        bail!("--ask: rows of CSV mean nothing without their header; use `svm`, `vw` or `jsonl`");
     }
     if args.ask.is_some() && stream.one_vs_all {
         bail!(
-            "--ask: with --one-vs-all a line is a question to every class, and cannot be asked about as one"
+            "--ask: with --one-vs-all a line is one question per class, and cannot be asked about as a whole"
         );
     }
     if args.ask.as_deref() == Some(Path::new("-")) {
@@ -165,7 +163,7 @@ fn known_size(sources: &[Input], config: &StreamConfig) -> Option<u64> {
     size.filter(|_| config.passes == 1 && config.order.is_as_read())
 }
 
-/// Everything that looks on.
+/// All observers of a run.
 struct Watch {
     trace: Option<Trace>,
     ask: Option<Ask>,
@@ -205,7 +203,7 @@ impl Observer for Watch {
     }
 }
 
-/// What this run did, beside what the model counts over its life.
+/// What this run did, besides what the model counts over its life.
 struct Finished {
     seconds: Duration,
     examples: u64,
@@ -275,7 +273,7 @@ struct Summary<'a> {
     peak_memory_bytes: Option<u64>,
 }
 
-/// The tasks of a model, a row each, made as they are written: there may be a million.
+/// The tasks of a model, one row each, made while they are written: there may be a million.
 struct TaskRows<'a>(&'a Model);
 
 impl Serialize for TaskRows<'_> {
@@ -370,7 +368,7 @@ fn summary_text(model: &Model, run: &Finished) -> String {
         some => format!(" and {} lines without a label", count(some)),
     };
     format!(
-        "{table}\n\n{} examples{unlabelled} in {} ({} a second){memory}",
+        "{table}\n\n{} examples{unlabelled} in {} ({} per second){memory}",
         count(run.examples),
         duration(run.seconds.as_secs_f64()),
         count(run.rate() as u64),

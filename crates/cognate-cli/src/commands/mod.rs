@@ -1,4 +1,4 @@
-//! One file a command: arguments in, result out.
+//! One file per command: arguments in, result out.
 
 pub(crate) mod algorithms;
 pub(crate) mod bound;
@@ -50,7 +50,7 @@ fn check_outputs(data: &[PathBuf], outputs: &[(&str, &Option<PathBuf>)]) -> anyh
     Ok(())
 }
 
-/// That a file can be written, leaving none behind that was not there.
+/// Checks that a file can be written, without leaving a new one behind.
 fn try_to_write(path: &Path) -> std::io::Result<()> {
     let existed = path.exists();
     std::fs::OpenOptions::new().append(true).create(true).open(path)?;

@@ -1,4 +1,4 @@
-//! `cognate parse`: reads a stream and throws it away; what learning it costs at least.
+//! `cognate parse`: reads a stream and discards it: the least that learning it can cost.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;

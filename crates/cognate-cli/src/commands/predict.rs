@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let learner = model.learner();
     if args.probability && learner.as_inspect().probability(0.0).is_none() {
         bail!(
-            "--probability: margins of this {} are no probabilities; those of `adaptive` are",
+            "--probability: margins of this {} are not probabilities; those of `adaptive` are",
             learner.about().id
         );
     }
@@ -66,7 +66,7 @@ struct Seen {
     reliability: Reliability,
 }
 
-/// What the probabilities were worth.
+/// The calibration table.
 fn reliability_report(reliability: &Reliability) -> String {
     let percent =
         |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", 100.0 * share));
@@ -136,11 +136,11 @@ fn write_batch(
             }
         }
     }
-    // Somebody may be waiting for these answers before asking for more.
+    // The sender may wait for these answers before sending more.
     out.flush()
 }
 
-/// A CSV field, quoted where it must be.
+/// A CSV field, quoted if necessary.
 pub(super) fn write_csv_field(out: &mut impl Write, text: &str) -> std::io::Result<()> {
     if text.contains([',', '"', '\n', '\r']) {
         write!(out, "\"{}\"", text.replace('"', "\"\""))

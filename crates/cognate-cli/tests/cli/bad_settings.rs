@@ -28,10 +28,9 @@ fn unknown_flags_and_commands_name_the_nearest() {
 
 #[test]
 fn an_unknown_learner_names_the_known_ones() {
-    let message = "error: --learner: no learner is called \"perceptrn\"; known: perceptron";
+    let message = "error: --learner: unknown learner \"perceptrn\"; known: perceptron";
     folder().refused("learn a.svm --quiet --learner perceptrn", &[message]);
-    folder()
-        .refused("algorithms perceptrn", &["error: no learner is called \"perceptrn\"; known: perceptron"]);
+    folder().refused("algorithms perceptrn", &["error: unknown learner \"perceptrn\"; known: perceptron"]);
 }
 
 #[test]
@@ -191,6 +190,6 @@ fn a_stream_that_is_not_simultaneous_is_refused_with_a_way_out() {
     );
     folder.refused(
         "learn b.svm --quiet --simultaneous --order interleave",
-        &["task 2 has 1 examples but task 1 has 2; a simultaneous stream needs as many of each"],
+        &["task 2 has 1 examples but task 1 has 2; a simultaneous stream needs equally many of each"],
     );
 }

@@ -69,10 +69,8 @@ fn a_report_holds_curves_tasks_and_relations() {
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let folder = folder();
-    folder.refused(
-        "compare a.svm --learners perceptrn",
-        &["nobody is called \"perceptrn\"; known: perceptron"],
-    );
+    folder
+        .refused("compare a.svm --learners perceptrn", &["unknown learner \"perceptrn\"; known: perceptron"]);
     folder.refused("compare a.svm --learners convex", &["--learners convex", "cognate fit"]);
     folder.refused("compare a.svm --order adversarial", &["--order adversarial", "nothing to compare"]);
     folder.refused("compare a.svm --runs 0", &["--runs"]);

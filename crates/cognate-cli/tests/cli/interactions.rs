@@ -86,7 +86,7 @@ fn bad_edge_lists_are_refused_in_their_place() {
     for (content, message) in [
         (
             "x y\nx y z w\n",
-            "error: edges.txt:2:1: found 4 words, expected two task names and perhaps a weight",
+            "error: edges.txt:2:1: found 4 words, expected two task names and an optional weight",
         ),
         ("x y heavy\n", "error: edges.txt:1:5: found \"heavy\", expected the weight of an edge"),
         ("lonely\n", "error: edges.txt:1:1: found 1 words, expected two task names"),

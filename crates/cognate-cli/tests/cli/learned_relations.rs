@@ -32,7 +32,7 @@ fn a_run_says_what_became_of_its_relation() {
         assert!(!quiet.stderr.contains(expected), "{}", quiet.stderr);
     };
     says("priming=500", "priming lasts until round 500, and only 100 were seen: R never moved");
-    says("relation=scale-free", "the learned relation is trusted by");
+    says("relation=scale-free", "the learned relation has a weight of");
 }
 
 #[test]

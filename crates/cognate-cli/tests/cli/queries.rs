@@ -341,7 +341,7 @@ fn rounds_need_all_their_labels() {
         let message = format!("error: u.svm:3: round 2 has no label for task 1; {what}");
         folder.refused(
             &format!("learn u.svm --quiet --ask ask.svm --model m.cog {flags}"),
-            &[&message, "hint: label it, or learn one example a round"],
+            &[&message, "hint: label it, or learn one example per round"],
         );
     }
 }

@@ -187,7 +187,7 @@ pub(crate) fn redacted(text: &str) -> String {
                 )
             }
             [examples, "examples", "in", ..] if line.contains("peak memory") => {
-                format!("{examples} examples in [time] ([rate] a second), peak memory [memory]")
+                format!("{examples} examples in [time] ([rate] per second), peak memory [memory]")
             }
             ["memory", _, "B" | "kB" | "MB"] => "memory    [memory]".to_owned(),
             _ => line.trim_end().to_owned(),

@@ -1,4 +1,4 @@
-//! What `cargo xtask bench` and its like run: measures, and says whether what is promised holds.
+//! The program behind `cargo xtask bench` and the like: measures, and says whether the promises hold.
 #![expect(clippy::print_stderr, reason = "a command of the project reports to the person who runs it")]
 
 use std::process::ExitCode;

@@ -77,7 +77,7 @@ fn root() -> PathBuf {
     lab.ancestors().nth(2).expect("crates/cognate-lab is two folders below the root").to_owned()
 }
 
-/// The results of independent jobs, in their order, whoever did them.
+/// The results of independent jobs, in their order, whichever thread did them.
 fn in_parallel<T: Sync, R: Send>(
     jobs: &[T],
     work: impl Fn(&T) -> anyhow::Result<R> + Sync,

@@ -29,7 +29,7 @@ pub struct Options {
     /// Leave the rules of LR11 out, which take most of the time
     #[arg(long)]
     quick: bool,
-    /// Only measure what a round costs, in so many runs
+    /// Only measure what a round costs, in this many runs
     #[arg(long, value_name = "RUNS")]
     speed: Option<usize>,
     /// Put the tables into docs/relations.md

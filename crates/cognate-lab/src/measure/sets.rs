@@ -78,7 +78,7 @@ pub(crate) fn load(path: &Path) -> Result<Memory> {
     reader.into_memory().with_context(|| path.display().to_string())
 }
 
-/// The stream with its own labels and with those of other files: one more label a column, or a label and a task.
+/// The stream with its own labels and with those of other files: one more label per column, or a label and a task.
 fn variants(name: &str, stream: Memory, labels: Option<&str>, data: &Path) -> Result<Vec<(String, Memory)>> {
     let Some(path) = labels else { return Ok(vec![(name.to_owned(), stream)]) };
     let text = uncompressed(&data.join(path))?;
@@ -101,7 +101,7 @@ fn variants(name: &str, stream: Memory, labels: Option<&str>, data: &Path) -> Re
     Ok(vec![(name.to_owned(), stream), near])
 }
 
-/// Mean share of mistakes over the shuffles by so many seeds, from 1.
+/// Mean share of mistakes over the shuffles by this many seeds, from 1.
 pub(crate) fn error(stream: &Memory, learner: &Value, seeds: u64) -> Result<f64> {
     let mut sum = 0.0;
     for seed in 1..=seeds {

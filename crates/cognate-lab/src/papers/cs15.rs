@@ -73,7 +73,7 @@ const TABLE_2: [(&str, [f64; 3]); 4] = [
 ];
 const SIZES_2: [usize; 3] = [50, 100, 150];
 
-/// A draw of the examples to fit, with so many of each task or class.
+/// A draw of the examples to fit, with this many of each task or class.
 #[derive(Clone, Copy)]
 struct Draw {
     number: u64,
@@ -264,7 +264,7 @@ fn table2(lab: &Lab) -> anyhow::Result<Findings> {
     })
 }
 
-/// Points a task, noise: section 5.1.
+/// Points per task, noise: section 5.1.
 const POINTS: usize = 30;
 const NOISE: f64 = 0.1;
 /// How close to the optimum a fit must come, as a share of it.

@@ -34,7 +34,7 @@ const GRAPHS: [&str; 2] = ["complete", "disconnected"];
 const BELOW: f64 = 2.5;
 const TURNED: f64 = 0.5;
 
-/// A set: its kernel, F of independent Perceptrons in the paper, and the paper's cells, a row a learner, in the order of
+/// A set: its kernel, F of independent Perceptrons in the paper, and the paper's cells, one row per learner, in the order of
 /// shares and graphs.
 struct Set {
     data: &'static DataSet,

@@ -100,7 +100,7 @@ const QUARTERS: [&str; 4] = ["first quarter", "second quarter", "third quarter",
 enum Choice {
     /// A draw, by a seed.
     Random(u64),
-    /// Whoever has the smallest margin.
+    /// The task with the smallest margin.
     Adversarial,
 }
 
@@ -215,7 +215,7 @@ fn table1(lab: &Lab) -> anyhow::Result<Findings> {
     })
 }
 
-/// Differences to the first, as a table of whole passes and a picture a quarter.
+/// Differences to the first, as a table of whole passes and one picture per quarter.
 fn differences(
     findings: &mut Findings,
     what: &str,

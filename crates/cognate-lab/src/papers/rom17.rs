@@ -390,7 +390,7 @@ fn table2(lab: &Lab) -> anyhow::Result<Findings> {
     })
 }
 
-/// (examples of the task so far, error so far), a point a hundredth.
+/// (examples of the task so far, error so far), one point per hundredth.
 fn curve(passed: &Passed, task: u32) -> Vec<(f64, f64)> {
     let mistakes: Vec<bool> =
         passed.mistakes.iter().filter(|(of, _)| *of == task).map(|(_, mistake)| *mistake).collect();

@@ -42,9 +42,9 @@ pub struct Totals {
     pub f1: Option<f64>,
     /// Wall time.
     pub seconds: f64,
-    /// Peak memory of the process, where the system tells.
+    /// Peak memory of the process, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
-    /// Lines without a label, which are no examples.
+    /// Lines without a label, which are not counted as examples.
     pub unlabelled: u64,
 }
 
@@ -247,7 +247,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
     tiles.push(Tile { name: "time", value: duration(t.seconds) });
     if t.seconds > 0.0 {
         let rate = (t.examples as f64 / t.seconds).round();
-        tiles.push(Tile { name: "examples a second", value: short_count(rate) });
+        tiles.push(Tile { name: "examples per second", value: short_count(rate) });
     }
     tiles.extend(t.peak_memory_bytes.map(|b| Tile { name: "peak memory", value: bytes(b) }));
     tiles
@@ -345,7 +345,8 @@ fn task_curves(tasks: &[&Task]) -> (LineChart, String) {
     };
     let mut caption = start_note(start);
     if !few {
-        caption = format!("One line a task; the two highest and the lowest at the end are named. {caption}");
+        caption =
+            format!("One line per task; the two highest and the lowest at the end are named. {caption}");
     }
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().take(6).map(|t| shorten(&t.name, 24)).collect();

@@ -25,7 +25,7 @@ pub enum Cell {
 pub struct Table {
     /// Heading and kind of each column.
     pub columns: Vec<(&'static str, Kind)>,
-    /// The rows, each with one cell a column.
+    /// The rows, each with one cell per column.
     pub rows: Vec<Vec<Cell>>,
     /// Index of the row to look at first.
     pub strong: Option<usize>,

@@ -2,7 +2,7 @@
 //!
 //! Paper: MB12 section 4.3 (MTFORG), equation (3), after Dekel, Shalev-Shwartz, Singer, *The Forgetron: a kernel-based
 //! Perceptron on a budget*, SIAM Journal on Computing 2008.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples (x_s, i_s) with coefficients beta_s, which all tasks share; mistakes M, the damage
 //! done Q, the largest k(x, x) seen.
@@ -46,13 +46,13 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetForgetronConfig {
-    /// Which tasks have to do with each other
+    /// Which tasks are related
     pub graph: TaskGraphConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    /// Limit on what is kept: a number of examples, or of bytes, such as "64MB"
     pub budget: Budget,
-    /// The largest k(x, x), positive; an example above it raises it from then on
+    /// Largest k(x, x), positive; an example with a larger one raises it from then on
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub bound: f64,
 }
@@ -288,7 +288,7 @@ impl Algorithm for BudgetForgetron {
         self.coefficients = restored_coefficients(state.coefficients.0, self.active.len())?;
         let sound = state.damage.is_finite() && state.bound.is_finite() && state.bound >= self.bound;
         if !sound || !(0.0..=1.0).contains(&state.shrunk) {
-            return Err(StateError::new("what was forgotten is no number, or the bound has fallen"));
+            return Err(StateError::new("what was forgotten is not a number, or the bound has fallen"));
         }
         (self.mistakes, self.damage) = (state.mistakes, state.damage);
         (self.bound, self.shrunk) = (state.bound, state.shrunk);

@@ -3,7 +3,7 @@
 //!
 //! Paper: MB12 section 4.1, Algorithm 1 (MTBPRJ), after Orabona, Keshet, Caputo, *Bounded kernel-based online learning*,
 //! JMLR 2009.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples (x_s, i_s) with coefficients beta_s, which all tasks share; P = H^-1 of their Gram
 //! matrix H under the multitask kernel K([x, i], [z, j]) = R[i, j] k(x, z), where R = (I + L)^-1 of the task graph.
@@ -52,13 +52,13 @@ pub(super) use threshold::Threshold;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetProjectronConfig {
-    /// Which tasks have to do with each other
+    /// Which tasks are related
     pub graph: TaskGraphConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    /// Limit on what is kept: a number of examples, or of bytes, such as "64MB"
     pub budget: Budget,
-    /// How far an example may be from the span of those kept and still be projected onto it, positive
+    /// Largest distance from the span of the kept examples at which an example is projected onto it, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub threshold: f64,
 }

@@ -2,7 +2,7 @@
 //!
 //! Paper: MB12 section 4.2, Algorithm 3 (MTRBP), after Cavallanti, Cesa-Bianchi, Gentile, *Tracking the best hyperplane
 //! with a simple budget Perceptron*, Machine Learning 2007.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples (x_s, i_s, y_s), which all tasks share; the number of evictions.
 //!
@@ -40,13 +40,13 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetRandomConfig {
-    /// Which tasks have to do with each other
+    /// Which tasks are related
     pub graph: TaskGraphConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    /// Limit on what is kept: a number of examples, or of bytes, such as "64MB"
     pub budget: Budget,
-    /// What the draws follow from
+    /// Seed of the random draws
     pub seed: u64,
 }
 

@@ -2,7 +2,7 @@
 //! and each has coefficients of its own on it.
 //!
 //! Paper: MB12 section 4.1, Algorithm 2 (MTBPRJ-2).
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples x_s; coefficients (beta_l)_s of every task l; P = H^-1 of the examples' Gram matrix
 //! H under the kernel k alone. Tasks that are related alike share a set of coefficients and keep what is their own once
@@ -16,8 +16,8 @@
 //!   |((beta_1)_r, ..., (beta_K)_r)| d_r, d_r being the distance of k(x_r, .) from the span of all others and the new one
 //!   (line 12), and beta_l += (beta_l)_r gamma, gamma the coefficients of r in that span (line 14).
 //!
-//! Cost: predict O(B s). Update O(B s + B^2), and O(B) a set that an eviction moves. Memory: B examples, B^2 numbers, and
-//! B numbers a set: one a connected component whose tasks are all alike, and one a task that erred.
+//! Cost: predict O(B s). Update O(B s + B^2), and O(B) per set that an eviction moves. Memory: B examples, B^2 numbers, and
+//! B numbers per set: one set per connected component whose tasks are all alike, and one per task that erred.
 //!
 //! Bound: none in the paper.
 //!
@@ -51,13 +51,13 @@ use sets::{Sets, SetsState};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetSharedProjectronConfig {
-    /// Which tasks have to do with each other
+    /// Which tasks are related
     pub graph: TaskGraphConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// How much is kept at most: a number of examples, or of bytes like "64MB"
+    /// Limit on what is kept: a number of examples, or of bytes, such as "64MB"
     pub budget: Budget,
-    /// How far an example may be from the span of those kept and still be projected onto it, positive
+    /// Largest distance from the span of the kept examples at which an example is projected onto it, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub threshold: f64,
 }
@@ -111,7 +111,7 @@ impl BudgetSharedProjectron {
         protocol: Protocol::OneTask,
         predict_cost: "O(B s)",
         update_cost: "O(B s + B^2 + K B)",
-        memory: "B examples, B^2 numbers, B a component and erring task",
+        memory: "B examples, B^2 numbers, B per component and erring task",
         most_tasks: None,
         cost_class: CostClass::Budget,
         keeps_examples: true,

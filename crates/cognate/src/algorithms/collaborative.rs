@@ -2,7 +2,7 @@
 //!
 //! Paper: baseline COML of ROM17, its reference \[25\] (Li, Hoi, Chang, Liu and Jain 2014); not printed there, see the
 //! errata for what is implemented.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: a global model g, and u_k of each task. u_k mixes in g on all features at each of its rounds, which is done
 //! when a weight is looked at, see `linalg/lagged.rs`.
@@ -42,10 +42,10 @@ use crate::weights::{SideBySide, SlotTablesState};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CollaborativeConfig {
-    /// How much a task keeps of its own model (e1), at most 1000 times `global`
+    /// Weight of the task's own model (e1), at most 1000 times `global`
     #[schemars(range(min = 0.0))]
     pub own: f64,
-    /// How much it takes of the global one (e2); 0 leaves every task on its own
+    /// Weight of the global model (e2); 0 leaves every task on its own
     #[schemars(range(min = 0.0))]
     pub global: f64,
     /// Longest step of a task's model, positive
@@ -92,7 +92,7 @@ pub struct Collaborative {
     found: [Found; AHEAD],
 }
 
-/// A row holds u_k as it was after so many rounds of the task.
+/// A row holds u_k as it was after a number of rounds of the task.
 type Weights = SideBySide<1, 2>;
 
 /// All but the weights.
@@ -190,7 +190,7 @@ impl Collaborative {
         protocol: Protocol::OneTask,
         predict_cost: "O(s)",
         update_cost: "O(s)",
-        memory: "touched weights; K values a frequent feature",
+        memory: "touched weights; K values per frequent feature",
         most_tasks: None,
         cost_class: CostClass::PerFeature,
         keeps_examples: false,

@@ -11,8 +11,8 @@
 //! [`crate::batch`]; W'W = C'KC.
 //!
 //! Cost: predict O(s), or O(n s) with a kernel. Fit: one eigendecomposition of the n x n Gram matrix (d x d when linear
-//! and d < n), and where inputs are shared and complete O(r K^2 + K^3) an iteration, r the rank of the Gram matrix; where they
-//! are not and losses are squares, one of each task's inputs, and O(K d m + d^2 K) an iteration, m a task's inputs or d.
+//! and d < n), and where inputs are shared and complete O(r K^2 + K^3) per iteration, r the rank of the Gram matrix; where they
+//! are not and losses are squares, one of each task's inputs, and O(K d m + d^2 K) per iteration, m a task's inputs or d.
 //! Memory: n^2 or d^2, K^2, the weights, and K d m where tasks have inputs of their own.
 //!
 //! Certificate: the gap to the minimum, by duality (`batch/gap.rs`).
@@ -51,12 +51,12 @@ pub struct Convex {
     status: Option<FitStatus>,
 }
 
-/// What predicts, a run of numbers a task.
+/// What predicts, one run of numbers per task.
 #[derive(Debug, Clone)]
 enum Weights {
-    /// A weight a feature.
+    /// One weight per feature.
     Features { features: Vec<u32>, values: Vec<f64> },
-    /// A coefficient an input.
+    /// One coefficient per input.
     Inputs { supports: Box<Supports>, values: Vec<f64> },
 }
 
@@ -67,7 +67,7 @@ impl Convex {
         paper: "CS15",
         protocol: Protocol::Batch,
         predict_cost: "O(s); O(n s) with a kernel",
-        update_cost: "fit: one n x n (or d x d) eigendecomposition, then O(n K^2 + K^3) an iteration",
+        update_cost: "fit: one n x n (or d x d) eigendecomposition, then O(n K^2 + K^3) per iteration",
         memory: "n^2 or d^2",
         most_tasks: Some(config::MOST_TASKS),
         cost_class: CostClass::Batch,

@@ -1,7 +1,7 @@
 //! The multitask Perceptron in dual form, with a kernel.
 //!
 //! Paper: MP10 section 3, equation (3); the multitask kernel is R[i, j] k(x, z).
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: the mistaken examples (x_s, i_s, y_s), which all tasks share.
 //!
@@ -36,7 +36,7 @@ use crate::tasks::Tasks;
 pub struct KernelPerceptronConfig {
     /// How tasks influence each other
     pub interaction: InteractionConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
 }
 
@@ -192,6 +192,6 @@ pub(super) fn restored_labels(labels: Vec<f64>, supports: usize) -> Result<Vec<f
     if labels.len() == supports && labels.iter().all(|label| label.abs() == 1.0) {
         Ok(labels)
     } else {
-        Err(StateError::new("there is not one label of -1 or +1 a support"))
+        Err(StateError::new("there is not one label of -1 or +1 per support"))
     }
 }

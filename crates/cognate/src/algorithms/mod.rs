@@ -82,26 +82,26 @@ pub enum CostClass {
     Batch,
 }
 
-/// What is known about a learner. `cognate algorithms`, the table of learners and the docs show it; whoever has to treat
-/// learners differently decides by it.
+/// The registry's entry for a learner. `cognate algorithms` and the docs show it; code that has to treat learners
+/// differently decides by it.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[non_exhaustive]
 pub struct About {
-    /// The name that users write.
+    /// Id, as users write it.
     pub id: &'static str,
-    /// One line.
+    /// Title, in one line.
     pub title: &'static str,
     /// Short name of the paper and the place in it.
     pub paper: &'static str,
     /// How rounds reach it.
     pub protocol: Protocol,
-    /// Cost of a prediction in s non-zeros, K tasks, d features, to be read by people.
+    /// Cost of a prediction in s non-zeros, K tasks, d features, for people to read.
     pub predict_cost: &'static str,
-    /// Cost of an update, to be read by people.
+    /// Cost of an update, for people to read.
     pub update_cost: &'static str,
-    /// Memory, to be read by people.
+    /// Memory, for people to read.
     pub memory: &'static str,
-    /// The most tasks that it can take, where it keeps something for every pair of them.
+    /// Largest number of tasks, if it keeps something for every pair of them.
     pub most_tasks: Option<usize>,
     /// What the cost of a round grows with.
     pub cost_class: CostClass,
@@ -117,7 +117,7 @@ pub struct About {
 
 /// What the registry asks of a learner's parameters.
 pub(crate) trait Parameters {
-    /// Everything wrong with them.
+    /// All their problems.
     fn validate(&self) -> Vec<ConfigProblem>;
 
     /// The interaction among them, where there is one.
@@ -130,13 +130,13 @@ pub(crate) trait Parameters {
         None
     }
 
-    /// Names the tasks that they speak of.
+    /// Declares the tasks that they name.
     fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
         let declared = self.interaction().map_or(Ok(()), |interaction| interaction.declare(tasks));
         declared.map_err(|error| error.within("interaction"))
     }
 
-    /// Replaces files by what is in them; gives the task names that a file names in its header.
+    /// Replaces files by their contents; returns the task names that a file gives in its header.
     fn read_files(
         &mut self,
         declared: Option<&[String]>,
@@ -152,7 +152,7 @@ pub(crate) trait Parameters {
     /// Tells how many rounds there will be.
     fn set_rounds(&mut self, _rounds: u64) {}
 
-    /// How many numbers there may be about the pairs of so many kept examples.
+    /// How many numbers there may be about the pairs of this many kept examples.
     fn numbers_for_pairs(&self, _kept: usize) -> usize {
         0
     }
@@ -172,8 +172,8 @@ pub(crate) trait Algorithm: Predict + Inspect + Sized {
     /// Puts a saved form into a learner just built from the same config.
     fn restore(&mut self, state: Self::State) -> Result<(), StateError>;
 
-    /// Takes a task, by number, out of a saved form; those after it come one number earlier. False where a learner does
-    /// not keep what it knows about a task apart.
+    /// Removes a task, by number, from a saved form; those after it move one number down. False if a learner does not
+    /// keep tasks apart.
     fn forget(&self, _state: &mut Self::State, _task: usize) -> bool {
         false
     }
@@ -225,7 +225,7 @@ macro_rules! registry {
                 match self { $(Self::$variant(_) => $id,)* }
             }
 
-            /// What is told about the learner.
+            /// The registry's entry for the learner.
             pub fn about(&self) -> &'static About {
                 match self { $(Self::$variant(_) => const { &$learner::ABOUT },)* }
             }
@@ -235,15 +235,15 @@ macro_rules! registry {
                 match id { $($id => Some(Self::$variant($config::default())),)* _ => None }
             }
 
-            /// Makes a fresh learner for any number of features.
+            /// Makes a new learner for any number of features.
             ///
             /// # Errors
-            /// When a parameter is out of range or does not fit the tasks; all problems, each with its path.
+            /// When a parameter is out of range or does not fit the tasks; all problems with their paths.
             pub fn build(&self, tasks: &Tasks) -> Result<Learner, ConfigError> {
                 self.build_for(tasks, None)
             }
 
-            /// Makes a fresh learner for a number of features, where it is known.
+            /// Makes a new learner for a number of features, if it is known.
             ///
             /// # Errors
             /// As [`Self::build`].
@@ -257,13 +257,13 @@ macro_rules! registry {
                 }
             }
 
-            /// Names the tasks that the parameters speak of.
+            /// Declares the tasks that the parameters name.
             pub(crate) fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
                 let declared = match self { $(Self::$variant(config) => config.declare(tasks),)* };
                 declared.map_err(|error| error.within(self.id()))
             }
 
-            /// Replaces files by what is in them; gives the task names that a file names in its header.
+            /// Replaces files by their contents; returns the task names that a file gives in its header.
             pub(crate) fn read_files(
                 &mut self,
                 declared: Option<&[String]>,
@@ -271,7 +271,7 @@ macro_rules! registry {
                 match self { $(Self::$variant(config) => config.read_files(declared),)* }
             }
 
-            /// The interaction among the parameters, where there is one, to be changed.
+            /// The interaction among the parameters, if there is one, to be changed.
             pub(crate) fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
                 match self { $(Self::$variant(config) => config.interaction_mut(),)* }
             }
@@ -282,17 +282,17 @@ macro_rules! registry {
                 match self { $(Self::$variant(config) => config.wants_rounds(),)* }
             }
 
-            /// Tells how many rounds there will be, which turns fractions of the stream into numbers of rounds.
+            /// Sets the number of rounds, which turns fractions of the stream into numbers of rounds.
             pub fn set_rounds(&mut self, rounds: u64) {
                 match self { $(Self::$variant(config) => config.set_rounds(rounds),)* }
             }
 
-            /// How many numbers the learner may hold about the pairs of so many kept examples.
+            /// How many numbers the learner may hold about the pairs of this many kept examples.
             pub(crate) fn numbers_for_pairs(&self, kept: usize) -> usize {
                 match self { $(Self::$variant(config) => config.numbers_for_pairs(kept),)* }
             }
 
-            /// Everything wrong with the parameters themselves.
+            /// All problems of the parameters themselves.
             pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
                 let problems = match self { $(Self::$variant(config) => config.validate(),)* };
                 problems.into_iter().map(|problem| problem.within(self.id())).collect()
@@ -300,7 +300,7 @@ macro_rules! registry {
         }
 
         impl Learner {
-            /// What is told about this learner.
+            /// The registry's entry for this learner.
             pub fn about(&self) -> &'static About {
                 match self { $(Self::$variant(_) => const { &$learner::ABOUT },)* }
             }
@@ -319,7 +319,7 @@ macro_rules! registry {
                 match self { $(Self::$variant(learner) => learner,)* }
             }
 
-            /// The learner as one that tells what it holds.
+            /// The learner as one that shows what it holds.
             pub fn as_inspect(&self) -> &dyn Inspect {
                 match self { $(Self::$variant(learner) => learner,)* }
             }
@@ -330,8 +330,8 @@ macro_rules! registry {
                 bytes.expect("learner state holds only what MessagePack can hold")
             }
 
-            /// A learner of the same config that knows nothing of one task, for the tasks that remain; none where it does
-            /// not keep tasks apart.
+            /// A learner of the same config without one task, for the tasks that remain; none if it does not keep
+            /// tasks apart.
             pub(crate) fn without(
                 &self,
                 task: TaskId,
@@ -392,25 +392,25 @@ registry! {
     }
 }
 
-/// That there are not more tasks than the learner can take.
+/// Checks that there are not more tasks than the learner can take.
 fn check_task_count(about: &About, tasks: usize) -> Result<(), ConfigError> {
     match about.most_tasks {
         Some(most) if tasks > most => Err(ConfigProblem::new(
             about.id,
-            format!("keeps a number for every pair of tasks; {tasks} tasks are too many, {most} the most"),
+            format!("keeps a number for every pair of tasks; {tasks} tasks are too many; the most is {most}"),
         )
         .into()),
         _ => Ok(()),
     }
 }
 
-/// That a parameter is a positive number.
+/// Checks that a parameter is a positive number.
 pub(crate) fn check_positive(name: &str, value: f64) -> Option<ConfigProblem> {
     let good = value.is_finite() && value > 0.0;
     (!good).then(|| ConfigProblem::new(name, format!("must be positive and finite, got {value}")))
 }
 
-/// That a parameter is 0 or a positive number.
+/// Checks that a parameter is 0 or a positive number.
 pub(crate) fn check_not_negative(name: &str, value: f64) -> Option<ConfigProblem> {
     let good = value.is_finite() && value >= 0.0;
     (!good).then(|| ConfigProblem::new(name, format!("must be finite and at least 0, got {value}")))

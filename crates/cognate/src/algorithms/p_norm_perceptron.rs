@@ -1,11 +1,11 @@
 //! The multitask p-norm Perceptron.
 //!
 //! Paper: MP10 section 4.1.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: the compound vector v = (v_1, …, v_K). For a uniform R = own I + shared 11', kept as u_i = sum of y x over
 //! the mistakes of task i, and their sum s, so v_j = own u_j + shared s; for graphs and matrices, kept as it is. To
-//! either belong sums of powers of |v|, a few a feature, kept as v changes (linalg/p_norm_rows.rs).
+//! either belong sums of powers of |v|, a few per feature, kept as v changes (linalg/p_norm_rows.rs).
 //!
 //! Predict: w'(A^-1 phi) = sum_j R[j, i] g_j'x, g the gradient of (1/2) |v|_p^2, which is
 //! sign(v) |v|^(p-1) / |v|_p^(p-2) and 0 at v = 0. Uniform: own g_i'x + shared (sum_j g_j)'x.
@@ -20,8 +20,8 @@
 //!
 //! Departures: a margin of exactly 0 is a mistake whatever the label. p is 2 at least: 2 ln max(K, d) is less for
 //! max(K, d) < 3. Where features are not declared, d is the number of those touched so far, rounded up to a power
-//! of two, and so is K once tasks are met that were not declared: p then changes rarely. With tasks met on the way,
-//! R is that of the present K, applied to all mistakes so far; a task is predicted with the K of before it is met.
+//! of two, and so is K once tasks are met that were not declared: p then changes rarely. With tasks added as they
+//! occur, R is that of the present K, applied to all mistakes so far; a task is predicted with the K of before it is met.
 //! For `coupled` each new task has all computed anew, for the others none.
 //! Reduces to: with p = 2, the Perceptron whose interaction matrix is A^2 (so not that of A, Remark 7); K plain
 //! Perceptrons with `independent` and p = 2; with `pooled`, a single-task p-norm Perceptron, margins times
@@ -53,7 +53,7 @@ pub struct PNormPerceptronConfig {
     pub p: Option<f64>,
 }
 
-/// A larger one has no more to say: it is the largest weight alone.
+/// A larger one makes no difference: only the largest weight counts.
 const LARGEST_P: f64 = 1000.0;
 
 impl Default for PNormPerceptronConfig {

@@ -1,9 +1,9 @@
-//! Passive-aggressive learners, one a task or one for all.
+//! Passive-aggressive learners, one per task, or one for all.
 //!
 //! Paper: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006, the baseline of ROM17 section IV.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
-//! State: a weight vector a task (`individual`), or one (`global`).
+//! State: one weight vector per task (`individual`), or one for all (`global`).
 //!
 //! Predict: w'x.
 //! Update, after a hinge loss l = max(0, 1 - y w'x) > 0: w += tau y x, with tau = l / |x|^2 (`pa`), min(c, l / |x|^2)
@@ -13,7 +13,7 @@
 //!
 //! Bound: none of ours; see the paper.
 //!
-//! Departures: an example that is 0, or so short that tau is no number, teaches nothing.
+//! Departures: an example that is 0, or so short that tau overflows, teaches nothing.
 //! Reduces to: `individual` with K = 1 is `global`; `pa1` and `pa2` with large c are `pa`.
 
 use schemars::JsonSchema;
@@ -33,24 +33,24 @@ use crate::weights::{LocatedSlots, SharedOwn, SlotTablesState};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PassiveAggressiveConfig {
-    /// Who learns together
+    /// Which tasks share a learner
     pub scope: Scope,
     /// How far an update may go
     pub variant: Variant,
-    /// Aggressiveness, positive: the longest step of `pa1`, how hard `pa2` tries; `pa` has no use for it
+    /// Aggressiveness, positive: the longest step of `pa1`, how hard `pa2` tries; `pa` does not use it
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub c: f64,
 }
 
-/// Who learns together.
+/// Which tasks share a learner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Scope {
-    /// Every task for itself
+    /// Every task has its own
     #[default]
     Individual,
-    /// All tasks as if they were one
+    /// One for all tasks
     Global,
 }
 
@@ -64,12 +64,12 @@ pub enum Variant {
     /// The same, but a step is at most c
     #[default]
     Pa1,
-    /// Less far, smoothly
+    /// Less far, limited smoothly by c
     Pa2,
 }
 
 impl Variant {
-    /// tau for a hinge loss and |x|^2; 0 where it is no number.
+    /// tau for a hinge loss and |x|^2; 0 if it overflows.
     pub(super) fn step(self, c: f64, loss: f64, squared: f64) -> f64 {
         let tau = match self {
             Self::Pa => loss / squared,
@@ -109,7 +109,7 @@ fn parts(scope: Scope) -> KeptParts {
 impl PassiveAggressive {
     pub(super) const ABOUT: About = About {
         id: "passive-aggressive",
-        title: "passive-aggressive learners, one a task or one for all",
+        title: "passive-aggressive learners, one per task, or one for all",
         paper: "baseline of ROM17",
         protocol: Protocol::OneTask,
         predict_cost: "O(s)",

@@ -1,21 +1,21 @@
 //! The multitask Perceptron.
 //!
 //! Paper: MP10 section 3, Figure 1.
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: weights w_1, …, w_K. For a uniform R = own I + shared 11', kept as v_i = sum of y x over the mistakes of
-//! task i, and their sum s = sum_i v_i; for graphs and matrices, kept as they are, a row of K weights a feature.
+//! task i, and their sum s = sum_i v_i; for graphs and matrices, kept as they are, a row of K weights per feature.
 //!
 //! Predict: w_i'x. Uniform: own(K) v_i'x + shared(K) s'x, where K counts the tasks met so far.
 //! Update, after a mistake on task i: w_j += y R[j, i] x for all j. Uniform: v_i += y x, s += y x.
 //!
 //! Cost: predict O(s). Update O(s) for uniform R whatever K is, O(K' s) else, K' tasks in the component.
-//! Memory: touched weights; rows of K' weights a touched feature for graphs and matrices.
+//! Memory: touched weights; rows of K' weights per touched feature for graphs and matrices.
 //!
 //! Bound: Theorem 1, Corollaries 3, 4, 5 (tests/bounds.rs).
 //!
 //! Departures: a margin of exactly 0 is a mistake whatever the label (the paper's SGN predicts +1 there). With
-//! tasks met on the way, R is that of the present K. `pooled` is not in the paper: the limit b -> infinity of (5),
+//! tasks added as they occur, R is that of the present K. `pooled` is not in the paper: the limit b -> infinity of (5),
 //! scaled so that it is one plain Perceptron.
 //! MP10 leaves open how to adapt b as data arrive; `coupled` with b = "auto" does, see `perceptron/auto.rs`.
 //! Reduces to: K Perceptrons with `independent` or b = 0; one Perceptron with `pooled` or K = 1; `pairwise` is
@@ -270,7 +270,7 @@ impl Inspect for Perceptron {
         match &self.weights {
             Weights::Uniform { rule, .. } => rule.relation(to, from, self.tasks),
             Weights::Blocks { blocks, .. } => blocks.relation(to, from),
-            // R of the mean: every strength's, by how much it is trusted.
+            // R of the mean: that of every strength, by its weight.
             Weights::Auto(auto) => auto.mean_scales(self.tasks).relation(to, from),
         }
     }

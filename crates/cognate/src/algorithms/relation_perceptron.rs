@@ -1,9 +1,9 @@
 //! The Perceptron that learns how its tasks are related.
 //!
 //! Paper: LR11, Algorithm 1, equations (3.3) and (3.7) to (3.10).
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
-//! State: W, a row of K weights a feature; R; what the rule needs to move R (relation_perceptron/moved.rs, scale_free.rs).
+//! State: W, a row of K weights per feature; R; what the rule needs to move R (relation_perceptron/moved.rs, scale_free.rs).
 //!
 //! Predict: w_i'x.
 //! Update, after a mistake on task i in round t: w_j += y R[j, i] x for all j; then, if t >= priming, by `relation`:
@@ -25,7 +25,7 @@
 //!
 //! Departures: R is the matrix that multiplies an update, so (3.9) and (3.10) define R and not A, which would push
 //! related tasks apart. W is the matrix just updated. Unit trace is not preserved by (3.7) and (3.8): without rescaling
-//! R and W feed each other and blow up. A margin of exactly 0 is a mistake. A task met on the way is related to none at
+//! R and W feed each other and blow up. A margin of exactly 0 is a mistake. A task added as it occurs is related to none at
 //! first (`scale-free`: as its uniform readings say), and disturbs no other.
 //! Reduces to: K Perceptrons while priming lasts; one Perceptron with K = 1.
 
@@ -387,18 +387,18 @@ impl Inspect for RelationPerceptron {
             (Some(companion), weights) => {
                 let lost = match companion.asleep() {
                     None => "",
-                    Some(Asleep::Moved) => ", and learns no more",
-                    Some(Asleep::Alone) => ", and the learner without one learns no more",
+                    Some(Asleep::Moved) => ", and no longer learns",
+                    Some(Asleep::Alone) => ", and the learner without one no longer learns",
                 };
                 let trust =
-                    format!("the learned relation is trusted by {:.0} %{lost}", 100.0 * companion.trust());
+                    format!("the learned relation has a weight of {:.0} %{lost}", 100.0 * companion.trust());
                 match (weights, companion.decided()) {
                     (Weights::ScaleFree(_), _) => vec![trust],
                     (Weights::Moved(_), Some(round)) => {
                         vec![format!("priming ended in round {round}; {trust}")]
                     }
                     (Weights::Moved(_), None) => {
-                        vec!["priming has not ended: R has not been seen to help".to_owned()]
+                        vec!["priming has not ended: R has not been found to help".to_owned()]
                     }
                 }
             }

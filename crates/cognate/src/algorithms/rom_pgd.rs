@@ -11,7 +11,7 @@
 //! Predict: (u + p_i + q_i)'x.
 //! Update, where the hinge loss of task i is positive (7), (8), (10):
 //! p_i = (p_i + eta y x) / (1 + beta eta); q = q_i + eta y x, q_i = max(0, 1 - eta gamma / |q|) q, 0 at |q| = 0.
-//! Then, once a round, with the sum over the tasks that have a loss (6): u = (u + eta sum y x) / (1 + alpha eta).
+//! Then, once per round, with the sum over the tasks that have a loss (6): u = (u + eta sum y x) / (1 + alpha eta).
 //! With u-step `mean`, u takes eta / K in place of eta.
 //!
 //! Cost: predict and update O(s): shrinking changes a factor; a q_i that becomes 0 is told by the number of times it
@@ -50,13 +50,13 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RomPgdConfig {
-    /// Length of a step, positive; or "auto": steps that follow from the data
+    /// Length of a step, positive; or "auto", which takes it from the data
     #[schemars(schema_with = "Tunable::positive")]
     pub eta: Tunable,
-    /// Penalty on the shared part; a large one leaves every task on its own
+    /// Penalty on the shared part; a large value leaves every task on its own
     #[schemars(range(min = 0.0))]
     pub alpha: f64,
-    /// Penalty on what tasks have of their own; a large one leaves the shared part, with a large gamma if eta is given
+    /// Penalty on the individual parts; a large value leaves only the shared part, with a large gamma if eta is given
     #[schemars(range(min = 0.0))]
     pub beta: f64,
     /// Penalty on the outlier parts: how much a task must differ to have one
@@ -74,7 +74,7 @@ pub enum UStep {
     /// By the sum of their gradients
     #[default]
     Sum,
-    /// By that sum over K, as printed in the paper
+    /// By that sum divided by K, as printed in the paper
     Mean,
 }
 

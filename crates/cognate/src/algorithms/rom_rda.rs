@@ -45,7 +45,7 @@ pub struct RomRdaConfig {
     /// How slowly weights move: theta = kappa sqrt(t)
     #[schemars(range(min = 1e-6))]
     pub kappa: f64,
-    /// Penalty on the shared part; a large one leaves every task on its own
+    /// Penalty on the shared part; a large value leaves every task on its own
     #[schemars(range(min = 0.0))]
     pub alpha: f64,
     /// Penalty on the individual parts

@@ -3,12 +3,12 @@
 //! Paper: MP10 section 6, Figure 3, Theorem 9; section 6.2.1 for the dual form.
 //! Protocol: all tasks in one round; on a one-task stream a round has one example.
 //!
-//! State: V, a vector a task, the sum of y x over the task's mistakes; V'V; and C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1).
+//! State: V, one vector per task, the sum of y x over the task's mistakes; V'V; and C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1).
 //!
 //! Predict: w_i'x with W = V C, the gradient of half the squared Schatten 2p-norm of V.
 //! Update, after a round with mistakes: v_i += y_i x_i for every mistaken task, then C follows.
 //!
-//! Cost: predict O(K s). Update O(K s) a mistaken task and O(K^3 log p) a round with mistakes; nothing is decomposed.
+//! Cost: predict O(K s). Update O(K s) per mistaken task and O(K^3 log p) per round with mistakes; nothing is decomposed.
 //! Memory: d K + K^2; with a kernel the mistaken examples + K^2.
 //!
 //! Bound: Theorem 9 (tests/bounds.rs).
@@ -34,10 +34,10 @@ use crate::weights::{Columns, ColumnsState};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchattenPerceptronConfig {
-    /// The norm, a whole number from 1 to 50: 1 shares nothing, a large one prefers tasks that span few dimensions
+    /// The norm, a whole number from 1 to 50: 1 shares nothing, a large value prefers tasks that span few dimensions
     #[schemars(with = "u32", range(min = 1, max = 50))]
     pub p: f64,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn check_p(p: f64) -> Option<ConfigProblem> {
     (!fits).then(|| ConfigProblem::new("p", format!("must be a whole number from 1 to 50, got {p}")))
 }
 
-/// K x K matrices beyond this take gigabytes, and seconds a round.
+/// K x K matrices beyond this take gigabytes, and seconds per round.
 pub(super) const MOST_TASKS: usize = 4000;
 
 impl Parameters for SchattenPerceptronConfig {

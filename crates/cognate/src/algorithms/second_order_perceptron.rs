@@ -1,7 +1,7 @@
 //! The multitask second-order Perceptron, in dual form.
 //!
 //! Paper: MP10 section 4.2, Figure 2 and equation (11).
-//! Protocol: one task a round.
+//! Protocol: one task per round.
 //!
 //! State: the m mistaken examples (x_s, i_s, y_s), their Gram matrix G[s, t] = R[i_s, i_t] k(x_s, x_t) as the
 //! Cholesky factor L of aI + G, and L^-1 y.
@@ -42,9 +42,9 @@ use crate::tasks::Tasks;
 pub struct SecondOrderPerceptronConfig {
     /// How tasks influence each other
     pub interaction: InteractionConfig,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// What is added to the diagonal before inverting, positive: a large one approaches the Perceptron
+    /// Value added to the diagonal before inverting, positive; a large one approaches the Perceptron
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub a: f64,
 }
@@ -172,7 +172,7 @@ impl SecondOrderPerceptron {
         grown
     }
 
-    /// Whether R changes when there are so many tasks.
+    /// Whether R changes when there are this many tasks.
     fn changes_with(&self, tasks: usize) -> bool {
         self.supports.len() > 0 && tasks > self.tasks && self.interaction.follows_tasks()
     }
@@ -338,7 +338,7 @@ impl Algorithm for SecondOrderPerceptron {
         (self.seen, self.labels) = (state.seen, restored_labels(state.labels.0, count)?);
         self.factor = GrowingFactor::restore(count, state.factor.0)?;
         if state.solved_labels.0.len() != count {
-            return Err(StateError::new("there is not one solved label a support"));
+            return Err(StateError::new("there is not one solved label per support"));
         }
         crate::linalg::check_finite(&state.solved_labels.0)?;
         self.solved_labels = state.solved_labels.0;

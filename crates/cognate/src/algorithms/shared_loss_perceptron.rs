@@ -1,16 +1,16 @@
-//! The matrix Perceptron whose updates are shared out by a norm of the task losses.
+//! The matrix Perceptron whose updates are divided among tasks by a norm of their losses.
 //!
 //! Paper: MP10 Remark 12, after Dekel, Long and Singer.
 //! Protocol: all tasks in one round; on a one-task stream a round has one example.
 //!
-//! State: V, a vector a task; V'V; C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1), as in `schatten-perceptron`.
+//! State: V, one vector per task; V'V; C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1), as in `schatten-perceptron`.
 //!
 //! Predict: w_i'x with W = V C.
 //! Update, after a round with losses l_i = max(0, 1 - y_i w_i'x_i) > 0: v_i += tau_i y_i x_i, where tau maximises tau'l
 //! among the vectors whose dual norm is at most c. l1: tau is c on every task with a loss. l2: c l / |l|. linf: c on the
 //! task with the largest loss, the first of equals.
 //!
-//! Cost: predict O(K s). Update O(K s) a task with a share and O(K^3 log p) a round with losses.
+//! Cost: predict O(K s). Update O(K s) per task with a share and O(K^3 log p) per round with losses.
 //! Memory: d K + K^2.
 //!
 //! Bound: Remark 12 with (2p-1) in its last term, see the errata (tests/bounds.rs).
@@ -39,10 +39,10 @@ pub struct SharedLossPerceptronConfig {
     /// The norm of the weights, a whole number from 1 to 50: 1 shares nothing but the loss
     #[schemars(with = "u32", range(min = 1, max = 50))]
     pub p: f64,
-    /// How much is learnt in a round, positive
+    /// How much is learnt per round, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub c: f64,
-    /// The norm of the losses, which shares the update out
+    /// Norm of the losses, which divides the update among the tasks
     pub norm: LossNorm,
 }
 
@@ -51,12 +51,12 @@ pub struct SharedLossPerceptronConfig {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum LossNorm {
-    /// Their sum: every task with a loss learns as much
+    /// Their sum: every task with a loss learns equally much
     #[default]
     L1,
-    /// Their Euclidean length: a task learns in proportion to its loss
+    /// Their Euclidean norm: a task learns in proportion to its loss
     L2,
-    /// The largest: only its task learns
+    /// The largest loss: only its task learns
     Linf,
 }
 

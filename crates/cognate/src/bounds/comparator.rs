@@ -1,4 +1,4 @@
-//! What a learner is compared with: a fixed vector a task, known to nobody while it learnt.
+//! Comparators: one fixed vector per task, which the learner did not know.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ impl Comparator {
         Self { vectors: vec![Vec::new(); tasks] }
     }
 
-    /// A vector a task, by feature; the last of two entries for one feature counts.
+    /// One vector per task, by feature; the last of two entries for one feature counts.
     pub fn new(vectors: impl IntoIterator<Item = impl IntoIterator<Item = (u32, f64)>>) -> Self {
         let sorted = |vector: BTreeMap<u32, f64>| vector.into_iter().filter(|(_, value)| *value != 0.0);
         let vectors = vectors.into_iter().map(|vector| sorted(vector.into_iter().collect()).collect());
         Self { vectors: vectors.collect() }
     }
 
-    /// A dense vector a task.
+    /// One dense vector per task.
     pub fn dense(vectors: &[Vec<f64>]) -> Self {
         Self::new(vectors.iter().map(|vector| (0..).zip(vector.iter().copied())))
     }
@@ -34,7 +34,7 @@ impl Comparator {
         self.vectors.get(task).map_or(&[], Vec::as_slice)
     }
 
-    /// As many tasks as given; those added have the zero vector.
+    /// The same for this many tasks; added ones have the zero vector.
     #[must_use]
     pub fn with_tasks(mut self, tasks: usize) -> Self {
         self.vectors.resize(tasks, Vec::new());

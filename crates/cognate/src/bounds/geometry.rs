@@ -141,7 +141,7 @@ impl Geometry {
     }
 }
 
-/// A weighted sum of vectors a task.
+/// A weighted sum of the vectors of each task.
 pub(super) fn combine<'a>(tasks: usize, terms: impl Fn(usize) -> Vec<(f64, &'a [(u32, f64)])>) -> Comparator {
     Comparator::new((0..tasks).map(|task| {
         let mut sum = std::collections::BTreeMap::<u32, f64>::new();

@@ -14,7 +14,7 @@ use super::transcript::Transcript;
 use crate::example::{Example, TaskId};
 use crate::table::IndexMap;
 
-/// How much length weighs against loss, most first: a solution for more is a start for less.
+/// Weights of length against loss, largest first: a solution for more is a start for less.
 const THETAS: [f64; 6] = [16.0, 4.0, 1.0, 0.25, 0.0625, 0.004];
 
 /// Walks over the stream for each.

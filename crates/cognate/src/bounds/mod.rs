@@ -16,11 +16,11 @@
 //! | `budget-forgetron` | MB12 Theorem 2 |
 //!
 //! The theorems are for examples of length 1; here they are stated for any length, so that on length 1 they are what
-//! is in print. How is said in the file of each, as is what becomes of them in simultaneous rounds and when tasks are
-//! met on the way. Kernels are linear: with another, a comparator is no vector.
+//! is in print. The file of each says how, and what becomes of it in simultaneous rounds and when tasks are
+//! added as they occur. Kernels are linear: with another, a comparator is not a vector.
 //!
 //! A bound over mistaken rounds is known only afterwards. Beside it stands its value *in advance*: losses and lengths
-//! over all rounds, which no learner had to be run for.
+//! over all rounds, for which no learner has to be run.
 //!
 //! ```
 //! use cognate::bounds::{Comparator, Theorems, Transcript};
@@ -64,7 +64,7 @@ use crate::error::ConfigError;
 /// A theorem applied to a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Certificate {
-    /// Where it is in MP10, or in the paper that it names.
+    /// Name of the theorem: its place in MP10, or in the paper that it names.
     pub name: &'static str,
     /// What is counted.
     pub counted: Counted,
@@ -78,7 +78,7 @@ pub struct Certificate {
     pub complexity: f64,
     /// How the right-hand side is made of L and D.
     pub formula: &'static str,
-    /// The right-hand side with losses and lengths over all rounds: what could be promised without running anybody.
+    /// The right-hand side with losses and lengths over all rounds: what could be promised without running a learner.
     pub in_advance: f64,
     /// Whether the left-hand side is at most the right-hand side.
     pub holds: bool,
@@ -116,7 +116,7 @@ pub enum BoundError {
         /// The learner's id.
         learner: &'static str,
     },
-    /// A kernel under which comparators are no vectors.
+    /// A kernel under which comparators are not vectors.
     #[error("the kernel is `{kernel}`; bounds are computed for `linear` only")]
     Kernel {
         /// The kernel.
@@ -134,7 +134,7 @@ pub enum BoundError {
     },
     /// The theorem is for a fixed R.
     #[error(
-        "{theorem} is for a number of tasks that does not change, but {tasks} tasks were met on the way; declare them"
+        "{theorem} needs a fixed number of tasks, but {tasks} tasks were added as they occurred; declare them"
     )]
     Grown {
         /// The theorem.

@@ -6,7 +6,7 @@
 //! m <= L + |Au|_q sqrt((p-1) sum_t |sum_{i in M_t} y_i R_{.,i} x_i|_p^2),   1/p + 1/q = 1
 //! ```
 //!
-//! where the norm is `|R_{.,i}|_p |x|_p` with one mistake a round. Theorem 6 is what remains of it for the pairwise
+//! where the norm is `|R_{.,i}|_p |x|_p` with one mistake per round. Theorem 6 is what remains of it for the pairwise
 //! matrix and p = 2 ln max{K, d}, in the norms `|u|_1` and `|x|_inf`. Both are for a K that does not change.
 
 use std::collections::BTreeMap;

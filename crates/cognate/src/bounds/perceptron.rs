@@ -7,8 +7,8 @@
 //! ```
 //!
 //! and so m <= L + D + sqrt(D L) with D = u'Au times the largest, or the mean, of those squares over the number of
-//! mistakes of their round: the *rate*. With one example a round the rate is `R_ii |x|^2`, and on instances of
-//! length 1 its largest value is at most the `max_i R_ii` of Theorem 1. When tasks are met on the way, R is that of
+//! mistakes of their round: the *rate*. With one example per round the rate is `R_ii |x|^2`, and on instances of
+//! length 1 its largest value is at most the `max_i R_ii` of Theorem 1. When tasks are added as they occur, R is that of
 //! the tasks known in the round: for every uniform interaction it only shrinks as K grows, and the proof goes
 //! through with the last A.
 
@@ -109,7 +109,7 @@ pub(super) fn largest_possible_rate(transcript: &Transcript, geometry: &Geometry
     largest
 }
 
-/// The strength of coupling that Corollary 4 calls for, in hindsight.
+/// The strength of coupling that Corollary 4 recommends, in hindsight.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct BestCoupling {
     /// `max{0, sqrt((K-1) |ubar|^2 / VAR[u]) - 1}`; infinite, and so null in JSON, for equal tasks.

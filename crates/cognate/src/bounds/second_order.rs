@@ -9,7 +9,7 @@
 //! ```
 //!
 //! In advance, for n examples: the same sums over all rounds, and `ln det <= r ln(1 + tr G / (a r))`, r the rank or
-//! more. The theorem is for one task a round, and an R that does not change.
+//! more. The theorem is for one task per round, and an R that does not change.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ fn log_determinant(
         let product = if relation == 0.0 { 0.0 } else { relation * dot(first.features, second.features) };
         f64::from(u8::from(s == t)) + product / a
     });
-    // I plus what is positive semidefinite; only numbers beyond all bounds have no factor.
+    // I plus what is positive semidefinite; only a matrix with infinite entries has no factor.
     Ok(matrix.log_determinant().unwrap_or(f64::INFINITY))
 }
 

@@ -31,7 +31,7 @@ pub enum Theorem {
 }
 
 impl Theorem {
-    /// Where it is in MP10, or in the paper that it names.
+    /// Name of the theorem: its place in MP10, or in the paper that it names.
     pub fn name(self) -> &'static str {
         match self {
             Self::Theorem1 => "Theorem 1",

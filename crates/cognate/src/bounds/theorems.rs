@@ -1,4 +1,4 @@
-//! Which theorems speak of a learner, and what they say of a run.
+//! Which theorems apply to a learner, and what they say about a run.
 
 use super::budget::{Budgeted, LEAST_BUDGET};
 use super::comparator::Comparator;
@@ -69,10 +69,10 @@ impl Claim {
 const LENGTHS: u32 = 50;
 
 impl Theorems {
-    /// The theorems of a learner among named tasks; `features` is their number where it was declared.
+    /// The theorems of a learner among named tasks; `features` is their number, if declared.
     ///
     /// # Errors
-    /// When there are none: for the learner, its kernel or its parameters.
+    /// When there are none for the learner, its kernel or its parameters.
     pub fn of(learner: &LearnerConfig, tasks: &Tasks, features: Option<u32>) -> Result<Self, BoundError> {
         let (claims, interaction) = match learner {
             LearnerConfig::Perceptron(config) => {
@@ -126,7 +126,7 @@ impl Theorems {
     /// One certificate per theorem.
     ///
     /// # Errors
-    /// When a theorem does not speak of such a run.
+    /// When a theorem does not apply to the run.
     pub fn certify(
         &self,
         transcript: &Transcript,
@@ -192,7 +192,7 @@ impl Theorems {
         Ok(best.1)
     }
 
-    /// The strength of coupling that Corollary 4 calls for, where that can be chosen.
+    /// The strength of coupling that Corollary 4 recommends, if it can be chosen.
     pub fn best_coupling(&self, transcript: &Transcript, comparator: &Comparator) -> Option<BestCoupling> {
         let u = &comparator.clone().with_tasks(transcript.tasks());
         (self.has_coupling && transcript.is_one_task_a_round()).then(|| {

@@ -1,4 +1,4 @@
-//! What happened in a run: every example, its margin, the rounds they came in.
+//! Transcript of a run: every example, its margin and its round.
 
 use std::ops::{ControlFlow, Range};
 
@@ -24,7 +24,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// An empty one of a learner that knows so many tasks; more may be met.
+    /// An empty transcript of a learner that knows this many tasks; more may be added.
     pub fn new(tasks: usize) -> Self {
         Self { tasks, ..Self::default() }
     }
@@ -42,7 +42,7 @@ impl Transcript {
         }
     }
 
-    /// Lets a model learn a stream, and writes down what happens.
+    /// Lets a model learn a stream, and records what happens.
     ///
     /// # Errors
     /// Those of the run.

@@ -103,7 +103,7 @@ impl Search<'_> {
         gap <= self.tolerance * objective.abs().max(f64::MIN_POSITIVE)
     }
 
-    /// Alternates for so many iterations, or until the gap is closed, or nothing moves any more.
+    /// Alternates for at most this many iterations, until the gap is closed or nothing moves any more.
     pub(crate) fn alternate(&mut self, iterations: usize) -> FitStatus {
         let side = self.side();
         self.first_point(side);

@@ -1,7 +1,7 @@
 //! Coordinates in which the solvers work, whatever the kernel.
 //!
 //! Either way they are chosen so that phi phi' is diagonal, which makes the supervised step on shared inputs one
-//! division an entry:
+//! division per entry:
 //!
 //! - linear kernel, fewer features than inputs: X'X = V S V' and phi = V'x, w = V W;
 //! - else the Gram matrix is K = U S U', phi_i = S^(1/2) U'e_i, and f = sum_i k(x, x_i) c_i with C = U S^(-1/2) W.
@@ -15,7 +15,7 @@ use crate::linalg::Dense;
 
 /// Inputs as points, and the way back.
 pub(crate) struct Basis {
-    /// A column an input.
+    /// One column per input.
     pub(crate) phi: Dense,
     /// phi phi' where that is diagonal.
     pub(crate) spectrum: Option<Vec<f64>>,
@@ -38,7 +38,7 @@ pub(crate) enum Kept {
     Coefficients(Dense),
 }
 
-/// Whether a kernel works on features themselves for so many inputs.
+/// Whether a kernel works on features themselves for this many inputs.
 pub(crate) fn is_primal(kernel: &KernelConfig, features: usize, inputs: usize, rows: bool) -> bool {
     kernel.is_plain() && (rows || features < inputs)
 }

@@ -1,4 +1,4 @@
-//! Examples of a batch: every input once, with the outputs of the tasks there.
+//! Examples of a batch: every input once, with the outputs of the tasks for it.
 //!
 //! Examples with equal features are one input with several outputs, so that tasks may share their inputs, with some
 //! outputs missing, or have inputs of their own. A task that has two examples with equal features has two inputs.
@@ -12,7 +12,7 @@ use crate::feature_names::{NameList, Naming};
 use crate::stream::{Batch, Stream};
 use crate::tasks::Tasks;
 
-/// Labelled examples, to be fitted at once.
+/// Labelled examples, to be fitted all at once.
 #[derive(Debug, Clone)]
 pub struct Examples {
     tasks: Tasks,
@@ -29,7 +29,7 @@ pub struct Examples {
     naming: Naming,
 }
 
-/// What labels are.
+/// Kind of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -39,7 +39,7 @@ pub enum Kind {
     Regression,
 }
 
-/// Beyond this the square of a label, summed over a million, is none that can be compared.
+/// Beyond this, a sum of a million squared labels would overflow.
 const LARGEST_LABEL: f64 = 1e100;
 
 impl Examples {
@@ -52,7 +52,7 @@ impl Examples {
         Self::read_as(stream, tasks, None)
     }
 
-    /// The same where it is known what the labels are: numbers that happen to be 0 and 1 stay what they are in
+    /// The same with the kind of the labels given: numbers that happen to be 0 and 1 stay as they are in
     /// [`Kind::Regression`].
     ///
     /// # Errors
@@ -215,7 +215,7 @@ impl Examples {
         self.batch.len()
     }
 
-    /// Whether there are none; never so for examples that were read.
+    /// Whether there are no examples; never true of examples that were read.
     pub fn is_empty(&self) -> bool {
         self.batch.is_empty()
     }
@@ -230,17 +230,17 @@ impl Examples {
         self.batch.examples()
     }
 
-    /// What the labels are.
+    /// Kind of the labels.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Lines without a label, which were left out.
+    /// Number of lines without a label, which were left out.
     pub fn unlabelled(&self) -> u64 {
         self.unlabelled
     }
 
-    /// Bad lines skipped.
+    /// Number of bad lines skipped.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -260,7 +260,7 @@ impl Examples {
         self.input_of[at]
     }
 
-    /// Which example an input first came with.
+    /// The first example of an input.
     pub(crate) fn first_example(&self, input: usize) -> u32 {
         self.inputs[input]
     }

@@ -4,7 +4,7 @@ use crate::error::ConfigError;
 use crate::hint::Hint;
 use crate::stream::StreamError;
 
-/// Why a batch could not be fitted. Not reaching the minimum is no error; see [`super::FitStatus`].
+/// Why a batch could not be fitted. Not reaching the minimum is not an error; see [`super::FitStatus`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
@@ -58,9 +58,9 @@ pub enum FitError {
         /// The loss.
         loss: &'static str,
     },
-    /// Matrices would take more memory than there is.
+    /// Matrices would take more memory than is available.
     #[error(
-        "{what} needs {:.1} GB of memory, {:.1} GB are there; use fewer examples{}", *bytes as f64 / 1e9,
+        "{what} needs {:.1} GB of memory, {:.1} GB are available; use fewer examples{}", *bytes as f64 / 1e9,
         *limit as f64 / 1e9, if *linear { " or features" } else { ", or the linear kernel on few features" }
     )]
     TooLarge {
@@ -68,7 +68,7 @@ pub enum FitError {
         what: String,
         /// Bytes that it needs.
         bytes: u64,
-        /// Bytes that there are.
+        /// Bytes that are available.
         limit: u64,
         /// Whether the kernel is linear.
         linear: bool,
@@ -79,7 +79,7 @@ pub enum FitError {
         /// What overflowed.
         what: &'static str,
     },
-    /// A task cannot be cut into so many folds.
+    /// A task has too few examples for the folds.
     #[error(
         "task {task:?} has {examples} examples, fewer than {folds} folds; use fewer folds, or leave the task out"
     )]
@@ -100,7 +100,7 @@ pub enum FitError {
 }
 
 impl FitError {
-    /// A way out, where there is one to tell.
+    /// A way out, if one is known.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Stream(error) => error.hint(),

@@ -12,14 +12,14 @@ use crate::algorithms::{ConvexConfig, ConvexWeights};
 use crate::linalg::{Dense, Symmetric};
 use crate::rng::generator;
 
-/// How a fit goes about it; the minimum does not depend on it.
+/// How a fit searches for the minimum, which does not depend on it.
 #[derive(Debug, Clone, Copy)]
 pub struct FitOptions {
     /// Bytes that matrices may take.
     pub memory: u64,
     /// Where the search begins.
     pub start: Start,
-    /// Which method to use; none for the one that suits the sizes.
+    /// Method to use; none for the one that suits the sizes.
     pub method: Option<Method>,
 }
 
@@ -38,7 +38,7 @@ pub enum Start {
     Drawn(u64),
 }
 
-/// How the minimum is looked for.
+/// Method of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
@@ -46,7 +46,7 @@ pub enum Method {
     Alternating,
     /// Proximal steps on W.
     Proximal,
-    /// Losses and penalty apart, made to agree; for squares and the hinge.
+    /// Losses and penalty separately, made to agree (ADMM); for squares and the hinge.
     Splitting,
 }
 
@@ -57,22 +57,22 @@ pub enum Method {
 pub enum Stopped {
     /// The gap is within the tolerance.
     Converged,
-    /// There were no more iterations.
+    /// The limit on iterations was reached.
     OutOfIterations,
-    /// No step lowers the objective any more, as far as numbers go, and the gap is not closed.
+    /// No step lowers the objective any more, within rounding, and the gap is not closed.
     Stalled,
 }
 
-/// How a search ended. Not converging is a result, not an error.
+/// How a search ended; not converging is a result, not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FitStatus {
     /// Why.
     pub stopped: Stopped,
-    /// After so many iterations.
+    /// Number of iterations.
     pub iterations: usize,
     /// The objective.
     pub objective: f64,
-    /// How much lower the minimum can be at most.
+    /// Upper bound on how much lower the minimum can be.
     pub gap: f64,
 }
 
@@ -89,17 +89,17 @@ impl std::fmt::Display for FitStatus {
         if share.is_finite() {
             write!(f, "at most {share:.1e} of it above the minimum")
         } else {
-            write!(f, "and no telling how far above the minimum")
+            write!(f, "at an unknown distance above the minimum")
         }
     }
 }
 
-/// What was fitted.
+/// The result of a fit.
 #[derive(Debug, Clone)]
 pub struct Fitted {
     pub(crate) kept: Kept,
     pub(crate) intercepts: Vec<f64>,
-    /// A, as it multiplies what tasks learn from each other.
+    /// The structure A: how much tasks learn from each other.
     pub relation: Symmetric,
     /// How the search ended.
     pub status: FitStatus,
@@ -109,7 +109,7 @@ pub struct Fitted {
     point: Point,
 }
 
-/// Told the iteration and the objective; false ends the search.
+/// Callback with the iteration and the objective; false ends the search.
 pub type Watch<'a> = dyn Fn(usize, f64) -> bool + 'a;
 
 /// Examples prepared for a kernel and a loss, to be fitted with several penalties.
@@ -122,14 +122,14 @@ pub struct Fitter<'a> {
 /// Fits examples.
 ///
 /// # Errors
-/// When parameters and examples do not go together, or there is not the memory.
+/// When parameters do not suit the examples, or memory is short.
 pub fn fit(config: &ConvexConfig, examples: &Examples, options: &FitOptions) -> Result<Fitted, FitError> {
     Fitter::new(config, examples, options.memory)?.fit(config, None, options, &|_, _| true)
 }
 
 /// Both sides at least this large: a proximal map is cheaper than a step of alternating minimisation.
 const LARGE: usize = 48;
-/// Taking losses and penalty apart needs the eigenvectors of every task's inputs: so many numbers and operations at most.
+/// Taking losses and penalty apart needs the eigenvectors of every task's inputs: at most this many numbers and operations.
 const MOST_NUMBERS: usize = 1 << 26;
 /// How many times as much memory that takes at its height.
 const COPIES: u64 = 3;
@@ -139,7 +139,7 @@ impl<'a> Fitter<'a> {
     /// Prepares examples: the decomposition of the Gram matrix is done here, once.
     ///
     /// # Errors
-    /// When the loss does not suit the labels, or there is not the memory.
+    /// When the loss does not suit the labels, or memory is short.
     pub fn new(config: &ConvexConfig, examples: &'a Examples, memory: u64) -> Result<Self, FitError> {
         config.check()?;
         examples.check_loss(config.loss, config.intercept)?;

@@ -1,6 +1,6 @@
 //! The hinge, which has a corner: its scores are variables of their own.
 //!
-//! f is held to f = phi'W + b by multipliers, which are slopes of the hinge, corner included. The best f is one number an
+//! f is held to f = phi'W + b by multipliers, which are slopes of the hinge, corner included. The best f is one number per
 //! example, and the matrix of the least-squares problem for W and b never changes.
 
 use super::problem::{Observed, Point, Problem};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a prediction costs.
+/// Loss of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -18,7 +18,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Its name as users write it.
+    /// The loss's name, as users write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Squares => "squares",

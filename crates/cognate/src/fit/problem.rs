@@ -39,7 +39,7 @@ pub(crate) struct Problem {
     pub(crate) shared: Option<Shared>,
 }
 
-/// Weights in coordinates, a column a task, and intercepts.
+/// Weights in coordinates, one column per task, and intercepts.
 #[derive(Debug, Clone)]
 pub(crate) struct Point {
     pub(crate) w: Dense,
@@ -127,7 +127,7 @@ impl Problem {
         all
     }
 
-    /// Minus the slopes of the losses, an example each; nothing for shared inputs, which need sums only.
+    /// Minus the slopes of the losses, one per example; nothing for shared inputs, which need sums only.
     pub(crate) fn pulls(&self, point: &Point) -> Vec<Vec<f64>> {
         if self.shared.is_some() {
             return Vec::new();

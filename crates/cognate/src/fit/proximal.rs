@@ -18,7 +18,7 @@ const ITERATIONS_A_GAP: usize = 10;
 const PATIENCE: u32 = 3;
 
 impl Search<'_> {
-    /// Proximal steps, so many at most.
+    /// At most this many proximal steps.
     pub(crate) fn descend(&mut self, iterations: usize) -> FitStatus {
         let lipschitz = self.largest_square() * self.problem.loss.largest_curvature();
         if lipschitz <= 0.0 {
@@ -195,7 +195,7 @@ fn extrapolate(point: &mut Point, before: &Point, momentum: f64) {
     point.b.iter_mut().zip(&before.b).for_each(|(now, before)| *now += momentum * (*now - before));
 }
 
-/// x of sigma = x + 2 step x (lambda/a(x) + ridge), a length each.
+/// x of sigma = x + 2 step x (lambda/a(x) + ridge), one per length.
 fn shrunk_lengths(penalty: &Penalty, lengths: &[f64], step: f64, terms: &Terms) -> Vec<f64> {
     let Terms { lambda, ridge, delta } = *terms;
     let stretch = 1.0 + 2.0 * step * ridge;

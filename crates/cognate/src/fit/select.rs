@@ -15,7 +15,7 @@ use crate::example::{TaskId, is_mistake};
 use crate::learner::Predict;
 use crate::rng::generator;
 
-/// Positions of the examples that are fitted and of those that are predicted.
+/// One fold: positions of the examples to fit and of those to predict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fold {
     /// To be fitted.
@@ -24,10 +24,10 @@ pub struct Fold {
     pub test: Vec<usize>,
 }
 
-/// Deals examples into folds, at random by the seed.
+/// Splits examples into folds, at random by the seed.
 ///
-/// Where tasks share their inputs, all outputs of an input go together; else every task is dealt on its own, its labels
-/// in turn.
+/// If tasks share their inputs, all outputs of an input go together; otherwise every task is split on its own,
+/// stratified by label.
 ///
 /// # Errors
 /// When there are fewer than two folds, or a task has fewer examples than folds.
@@ -65,8 +65,8 @@ pub fn folds(examples: &Examples, count: usize, seed: u64) -> Result<Vec<Fold>, 
 /// How well examples are predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// In classification the share of mistakes; else the mean squared error in units of the variance that the task's
-    /// labels have.
+    /// In classification the share of mistakes; otherwise the mean squared error relative to the variance of the task's
+    /// labels.
     pub error: f64,
     /// The share of the variance of all labels that is explained.
     pub explained: f64,
@@ -109,7 +109,7 @@ fn variances(examples: &Examples) -> Vec<f64> {
     sums.iter().map(|(count, _, squares)| if *squares > 0.0 { squares / count } else { 1.0 }).collect()
 }
 
-/// A choice of parameters and how it did.
+/// A choice of parameters and its error.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// The parameters.
@@ -127,9 +127,9 @@ pub struct Candidate {
 /// All candidates, and the best of them.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// In the order in which they were given.
+    /// The candidates, in the order given.
     pub candidates: Vec<Candidate>,
-    /// Which has the least error; of equals the first.
+    /// Index of the one with the least error; the first among equals.
     pub best: usize,
 }
 
@@ -138,8 +138,8 @@ const LOOSE: f64 = 1e-4;
 /// Nor take more iterations.
 const FEW: u32 = 500;
 
-/// Fits every candidate on every fold and predicts the rest of it. `done` is told of every fit, and may end all by
-/// returning false, which leaves the remaining fits out.
+/// Fits every candidate on every fold and predicts the rest of it. `done` is called after every fit; returning
+/// false leaves out the remaining fits.
 ///
 /// # Errors
 /// Those of the first fold that fails.
@@ -234,7 +234,7 @@ fn walk(
 }
 
 impl Fitter<'_> {
-    /// Lambdas worth trying with these parameters, from the one that leaves next to nothing to one that costs next to
+    /// Lambdas worth trying with these parameters, from one that shrinks almost everything to one that penalises almost
     /// nothing.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! Peleato, Eckstein 2011).
 //!
 //! The penalty has weights Z of its own, held to Z = W by multipliers. A round is the best W for the losses and near to Z,
-//! which is one least-squares problem a task ([`Losses`]), and the proximal map of the penalty at Z: all exact, so that
+//! which is one least-squares problem per task ([`Losses`]), and the proximal map of the penalty at Z: all exact, so that
 //! neither inputs that hardly vary nor tasks that hang together slow it down. The objective is that of the best Z so far,
 //! with the best intercepts for it; the losses' pulls give the lower bound.
 
@@ -31,7 +31,7 @@ pub(super) trait Losses {
     /// The W best for the losses and near to these weights, where being near counts `rho`.
     fn step(&mut self, near: &Dense, rho: f64) -> (Dense, Disagreement);
 
-    /// Minus slopes of the losses, an example each.
+    /// Minus slopes of the losses, one per example.
     fn pulls(&self, rho: f64) -> Vec<Vec<f64>>;
 
     /// The best intercepts for a point's weights.
@@ -67,7 +67,7 @@ struct Parts {
 }
 
 impl Search<'_> {
-    /// So many rounds at most, of losses that have a corner or are squares.
+    /// At most this many rounds, for losses that have a corner or are squares.
     pub(crate) fn split(&mut self, iterations: usize) -> FitStatus {
         let problem = self.problem;
         let kappa = mean_curvature(problem);

@@ -93,7 +93,7 @@ impl BesideMean {
         self.differences.columns() as f64 * dot(&self.mean, &self.mean)
     }
 
-    /// The W whose differences and mean are so many times as long.
+    /// The W whose differences and mean are scaled by these factors.
     pub(crate) fn scaled(&self, factors: &[f64], mean: f64) -> Dense {
         let size = self.vectors.columns();
         let mut all = vec![1.0; size];

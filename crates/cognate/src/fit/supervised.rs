@@ -3,7 +3,7 @@
 //! Every loss is replaced by a parabola, h (z - f)^2, which squares are and others are touched by. Three
 //! ways to the minimum of the sum of parabolas + tr(W E^-1 W'):
 //!
-//! - inputs that all tasks share, with all outputs, squares: one division an entry, in the eigenvectors of both sides
+//! - inputs that all tasks share, with all outputs, squares: one division per entry, in the eigenvectors of both sides
 //!   (Sylvester's equation of CS15 section 3.2.1);
 //! - structure on the side of the coordinates: every task on its own, by Cholesky on the smaller of its two sides;
 //! - else conjugate gradients, preconditioned by what they would be if all tasks had the same inputs.
@@ -14,7 +14,7 @@ use super::problem::{Point, Problem};
 use super::structure::{Structure, Terms};
 use crate::linalg::{Dense, dot};
 
-/// Parabolas h (z - f)^2, one an example, task by task.
+/// Parabolas h (z - f)^2, one per example, task by task.
 pub(crate) struct Parabolas {
     h: Vec<Vec<f64>>,
     /// h z.
@@ -58,7 +58,7 @@ impl Parabolas {
     }
 }
 
-/// Shared inputs with all outputs: W = argmin by one division an entry.
+/// Shared inputs with all outputs: W = argmin by one division per entry.
 pub(crate) fn together_exactly(problem: &Problem, structure: &Structure, terms: &Terms) -> Option<Dense> {
     let shared = problem.shared.as_ref()?;
     let mut rotated = match &structure.vectors {

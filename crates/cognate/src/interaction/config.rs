@@ -1,4 +1,4 @@
-//! What a user writes about an interaction.
+//! The settings of an interaction.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::tasks::Tasks;
 #[schemars(transform = allow_bare_names)]
 #[non_exhaustive]
 pub enum InteractionConfig {
-    /// Tasks share nothing: K learners of their own (R = I)
+    /// Tasks share nothing: K separate learners (R = I)
     Independent(NoParameters),
     /// One learner for all tasks (R is all ones)
     Pooled(NoParameters),
@@ -43,13 +43,13 @@ impl Default for InteractionConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoupledConfig {
-    /// Strength of sharing: 0 shares nothing, K is `pairwise`, large ones approach `pooled`; "auto" finds it (`adaptive`, `perceptron`)
+    /// Strength of sharing: 0 shares nothing, K equals `pairwise`, large values approach `pooled`; "auto" finds it (`adaptive`, `perceptron`)
     #[schemars(schema_with = "Tunable::at_least_zero")]
     pub b: Tunable,
 }
 
 impl Default for CoupledConfig {
-    /// b = 1: a task's own mistakes and everybody's count alike.
+    /// b = 1: a task's own mistakes and those of all tasks count equally.
     fn default() -> Self {
         Self { b: Tunable::Fixed(1.0) }
     }
@@ -62,7 +62,7 @@ pub struct GraphConfig {
     /// Pairs of task names, each with an optional weight; or "complete"
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edges: Option<Edges>,
-    /// File with an edge a line: two task names and an optional weight
+    /// File with one edge per line: two task names and an optional weight
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }
@@ -236,7 +236,7 @@ impl InteractionConfig {
         matches!(self, Self::Coupled(CoupledConfig { b: Tunable::Auto }))
     }
 
-    /// Everything wrong with the parameters themselves, for a learner that takes R as it is given.
+    /// All problems of the parameters themselves, for a learner that takes R as given.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         if self.is_auto() {
             let message = "must be a number of at least 0; only `adaptive` and `perceptron` can find b themselves (\"auto\")";
@@ -267,7 +267,7 @@ impl InteractionConfig {
         }
     }
 
-    /// Names the tasks that the interaction speaks of.
+    /// Declares the tasks that the interaction names.
     pub(crate) fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
         match self {
             Self::Graph(GraphConfig { edges: Some(Edges::List(edges)), .. }) => {
@@ -324,7 +324,7 @@ impl GraphConfig {
 
 fn one_of(path: &str, inline: &str, has_inline: bool, has_file: bool) -> ConfigProblem {
     let message = match (has_inline, has_file) {
-        (true, true) => format!("`{inline}` and `file` are both given; one of them is wanted"),
+        (true, true) => format!("`{inline}` and `file` are both given; expected one of them"),
         (false, true) => "`file` has not been read; resolve the config first".to_owned(),
         _ => format!("`{inline}` or `file` is missing"),
     };

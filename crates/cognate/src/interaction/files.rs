@@ -16,7 +16,7 @@ pub enum InteractionFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A line is not what was expected.
@@ -65,7 +65,7 @@ impl InteractionConfig {
     /// Where both the header and the config name the tasks, the rows come in the config's order.
     ///
     /// # Errors
-    /// When the file cannot be read or does not hold what it should; with the place.
+    /// When the file cannot be read or its content is invalid, with the place.
     pub(crate) fn read_file(
         &mut self,
         declared: Option<&[String]>,
@@ -122,7 +122,7 @@ pub(super) fn read_edge_file(path: &Path) -> Result<Vec<Edge>, InteractionFileEr
     read_edges(&Source::read(path)?)
 }
 
-/// One edge a line: two names and perhaps a weight, between blanks or commas; `#` begins a comment.
+/// One edge per line: two names and an optional weight, between blanks or commas; `#` begins a comment.
 fn read_edges(source: &Source) -> Result<Vec<Edge>, InteractionFileError> {
     let mut edges = Vec::new();
     for (at, line) in source.text.lines().enumerate() {
@@ -143,7 +143,7 @@ fn read_edges(source: &Source) -> Result<Vec<Edge>, InteractionFileError> {
             })?,
             _ => {
                 let message =
-                    format!("found {} words, expected two task names and perhaps a weight", parts.len());
+                    format!("found {} words, expected two task names and an optional weight", parts.len());
                 return Err(source.bad(line_number, column(parts[0]), message));
             }
         };
@@ -231,7 +231,7 @@ mod tests {
         );
         assert_eq!(
             read("graph", "a\n").unwrap_err(),
-            "./interaction:1:1: found 1 words, expected two task names and perhaps a weight"
+            "./interaction:1:1: found 1 words, expected two task names and an optional weight"
         );
     }
 

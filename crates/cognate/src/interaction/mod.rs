@@ -1,4 +1,4 @@
-//! How tasks influence each other when that is given: nothing, everything, a graph, a matrix.
+//! Given interactions between tasks: nothing, everything, a graph, a matrix.
 //!
 //! A user writes an [`InteractionConfig`], which stands for a K x K matrix A. Learners need R = A^-1, where
 //! `w_j += y R[j, i] x` is the update after a mistake on task i. Four of the six choices are `own * I + shared *
@@ -202,7 +202,7 @@ impl InteractionConfig {
 pub(crate) type BlockOfA = (Vec<TaskId>, Symmetric);
 
 impl InteractionConfig {
-    /// A, a block at a time, for tasks that [`Self::declare`] has named; a task in no block is on its own. None
+    /// A, one block at a time, for tasks that [`Self::declare`] has named; a task in no block is on its own. None
     /// where all tasks are treated alike.
     pub(crate) fn blocks_of_a(&self, tasks: &Tasks) -> Result<Option<Vec<BlockOfA>>, ConfigError> {
         match self {
@@ -233,7 +233,7 @@ fn matrix_as_given(matrix: &MatrixConfig, tasks: &Tasks) -> Result<BlockOfA, Con
     }
     if tasks.len() != rows.len() {
         let message =
-            format!("{} rows for {} named tasks; there must be a row a task", rows.len(), tasks.len());
+            format!("{} rows for {} named tasks; there must be one row per task", rows.len(), tasks.len());
         return Err(problem(message).into());
     }
     let a = Symmetric::try_from_rows(rows).map_err(|error| problem(error.to_string()))?;

@@ -20,26 +20,26 @@ use crate::example::TaskId;
 use crate::linalg::Symmetric;
 use crate::tasks::Tasks;
 
-/// Which tasks have to do with each other.
+/// Which tasks are related.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
 #[non_exhaustive]
 pub enum TaskGraphConfig {
-    /// Every task with every other
+    /// Every pair of tasks
     Complete(NoParameters),
-    /// No task with any other
+    /// No pair of tasks
     Disconnected(NoParameters),
     /// These pairs: two task names and an optional weight each
     Edges(Vec<Edge>),
-    /// Those of a file: an edge a line, two task names and an optional weight
+    /// Those of a file with one edge per line: two task names and an optional weight
     File(PathBuf),
 }
 
 choice!(TaskGraphConfig, "a task graph");
 
 impl Default for TaskGraphConfig {
-    /// Tasks of one stream are there because they have to do with each other.
+    /// Tasks of one stream are usually related.
     fn default() -> Self {
         Self::Complete(NoParameters {})
     }
@@ -57,7 +57,7 @@ impl TaskGraphConfig {
         }
     }
 
-    /// Everything wrong with it; paths begin with `graph`, the name that the parameter has.
+    /// All its problems; paths begin with `graph`, the name of the parameter.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         if matches!(self, Self::File(_)) {
             let message = "`file` has not been read; resolve the config first";
@@ -66,7 +66,7 @@ impl TaskGraphConfig {
         self.to_interaction().validate()
     }
 
-    /// Names the tasks that the graph speaks of.
+    /// Declares the tasks that the graph names.
     pub(crate) fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
         self.to_interaction().declare(tasks)
     }

@@ -1,4 +1,4 @@
-//! What all learners on a budget have in common: the examples they keep, the multitask kernel between them, and how
+//! Shared by all learners on a budget: the examples they keep, the multitask kernel between them, and how
 //! many fit.
 
 use std::borrow::Cow;
@@ -77,7 +77,7 @@ impl ActiveSet {
         self.seen += 1;
     }
 
-    /// Puts the values of the multitask kernel R\[i, i_s\] k(x_s, x) into `row`, one an example.
+    /// Puts the values of the multitask kernel R\[i, i_s\] k(x_s, x) into `row`, one per example.
     pub(crate) fn values(&self, task: TaskId, x: SparseView<'_>, row: &mut Vec<f64>) {
         let relations = self.graph.row(task, self.tasks.max(task.index() + 1));
         self.supports.related(&self.kernel, x, |from, into| relations.fill(from, into), row);
@@ -91,7 +91,7 @@ impl ActiveSet {
         })
     }
 
-    /// Puts the values of the kernel k itself into `row`, one an example.
+    /// Puts the values of the kernel k itself into `row`, one per example.
     pub(crate) fn likenesses(&self, x: SparseView<'_>, row: &mut Vec<f64>) {
         self.supports.likenesses(&self.kernel, x, row);
     }
@@ -170,7 +170,7 @@ impl ActiveSet {
         if self.kernel.is_plain() { self.supports.combined(coefficient) } else { Vec::new() }
     }
 
-    /// What a person should know about the budget.
+    /// Notes for the user about the budget.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let unfit = format!(
             "{} mistaken examples were not kept: each is larger than the whole budget of {}",
@@ -198,7 +198,7 @@ impl ActiveSet {
         self.supports = Supports::restore_in_any_order(self.tasks, state.seen, &state.supports)?;
         (self.seen, self.unfit) = (state.seen, state.unfit);
         self.longest = usize::try_from(state.longest)
-            .map_err(|_| StateError::new("the longest example is beyond all memory"))?;
+            .map_err(|_| StateError::new("the longest example does not fit in memory"))?;
         let most = self.budget.slots(self.longest, Overhead::default());
         if self.len() > most {
             return Err(StateError::new("there are more supports than the budget allows"));
@@ -275,7 +275,7 @@ pub(crate) trait OnBudget {
         self.active().weights(task, &self.coefficients())
     }
 
-    /// What a person should know beside what the budget says.
+    /// Notes for the user beyond those about the budget.
     fn other_remarks(&self) -> Option<String> {
         None
     }
@@ -317,7 +317,7 @@ impl<L: OnBudget> Inspect for L {
 /// Coefficients of kept examples, one each.
 pub(crate) fn restored_coefficients(coefficients: Vec<f64>, supports: usize) -> Result<Vec<f64>, StateError> {
     if coefficients.len() != supports {
-        return Err(StateError::new("there is not one coefficient a support"));
+        return Err(StateError::new("there is not one coefficient per support"));
     }
     crate::linalg::check_finite(&coefficients)?;
     Ok(coefficients)

@@ -12,12 +12,12 @@ use crate::error::ConfigProblem;
 /// The most that a learner may keep.
 ///
 /// Bytes are turned into examples by the longest one seen: an example of s non-zeros takes `96 + 80 s` bytes, which
-/// covers tables that are not full, and what the learner keeps an example or a pair of examples. As longer examples
+/// covers tables that are not full, and what the learner keeps per example or pair of examples. As longer examples
 /// come, fewer fit; an example that is larger than the whole budget is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Budget {
-    /// So many examples.
+    /// This many examples.
     Examples(u64),
     /// As many examples as fit.
     Bytes(u64),

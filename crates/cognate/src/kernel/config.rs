@@ -1,4 +1,4 @@
-//! What a user writes about a kernel.
+//! The settings of a kernel.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{allow_bare_names, choice};
 use crate::error::ConfigProblem;
 
-/// How the likeness of two examples is measured.
+/// How the similarity of two examples is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
@@ -32,7 +32,7 @@ impl Default for KernelConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinearConfig {
-    /// Whether k(x, z) is divided by sqrt(k(x, x) k(z, z))
+    /// Divide k(x, z) by sqrt(k(x, x) k(z, z))
     pub normalize: bool,
 }
 
@@ -46,14 +46,14 @@ pub struct PolynomialConfig {
     /// Factor of the inner product, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub gamma: f64,
-    /// What is added to it, at least 0
+    /// Constant added to the inner product, at least 0
     #[schemars(range(min = 0.0))]
     pub coef0: f64,
-    /// Whether k(x, z) is divided by sqrt(k(x, x) k(z, z))
+    /// Divide k(x, z) by sqrt(k(x, x) k(z, z))
     pub normalize: bool,
 }
 
-/// A kernel of a higher degree has no correct digits to speak of.
+/// A kernel of a higher degree has hardly any correct digits.
 const LARGEST_DEGREE: f64 = 64.0;
 
 impl Default for PolynomialConfig {
@@ -66,7 +66,7 @@ impl Default for PolynomialConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GaussianConfig {
-    /// How fast likeness falls with distance, positive
+    /// How fast similarity falls with distance, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub gamma: f64,
 }
@@ -78,7 +78,7 @@ impl Default for GaussianConfig {
 }
 
 impl KernelConfig {
-    /// Everything wrong with the parameters.
+    /// All problems of the parameters.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems = Vec::new();
         let mut require = |holds: bool, path: &str, rule: &str, found: f64| {

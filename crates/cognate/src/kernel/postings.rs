@@ -4,7 +4,7 @@
 //! nothing. A list is sorted by support; one that all supports are in is a row of numbers without gaps.
 //!
 //! Lists are not changed but made anew, after about 2 sqrt(B) of B supports have changed: that balances what making them
-//! costs a change, O(B s), against what supports outside them cost a prediction, O(s) each.
+//! costs per change, O(B s), against what supports outside them cost per prediction, O(s) each.
 
 /// Lists of a while ago, and the supports that have changed since.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ impl Postings {
         &self.changed
     }
 
-    /// Learns that a support has changed; whether lists should be made anew for so many.
+    /// Learns that a support has changed; says whether lists for this many should be made anew.
     pub(super) fn change(&mut self, support: u32, supports: usize) -> bool {
         if !self.changed.contains(&support) {
             self.changed.push(support);
@@ -51,7 +51,7 @@ impl Postings {
         self.changed.len() > (4 * supports).isqrt()
     }
 
-    /// Empties the lists; all of so many supports have changed.
+    /// Empties the lists; all of this many supports have changed.
     pub(super) fn clear(&mut self, supports: usize) {
         self.starts.clear();
         self.count = 0;
@@ -59,7 +59,7 @@ impl Postings {
         self.changed.extend(0..supports as u32);
     }
 
-    /// Makes lists for so many slots from the slots and values of all supports, in order.
+    /// Makes lists for this many slots from the slots and values of all supports, in order.
     pub(super) fn make<'a, I: Iterator<Item = (&'a [u32], &'a [f64])>>(
         &mut self,
         slots: usize,

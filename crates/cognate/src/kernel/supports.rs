@@ -4,7 +4,7 @@
 //! are new or alone in being related: each of them gathers along its features. Either way an inner product is summed up in the order of the features, so it
 //! has the same bits. Features are renumbered as they are first kept, so that array is as long as there are different ones.
 //!
-//! A support may be replaced or removed. What it leaves behind, entries and features that nobody has, is cleared away
+//! A support may be replaced or removed. What it leaves behind, entries and features that no support has, is cleared away
 //! once it is a quarter of what is kept, so memory follows the supports that are there.
 
 mod saved;
@@ -42,7 +42,7 @@ pub(crate) struct Supports {
     postings: Postings,
 }
 
-/// Entries of one support: so many from `start` on, in a place that has room for more.
+/// Entries of one support: `len` of them from `start` on, in a place that has room for more.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: usize,
@@ -74,7 +74,7 @@ struct Scratch {
     met: Vec<(u32, f64)>,
     /// The scattered example: all zeros between uses.
     scattered: Vec<f64>,
-    /// How much each support has to do with the example.
+    /// How related each support's task is to the example's.
     relations: Vec<f64>,
 }
 
@@ -112,7 +112,7 @@ impl Supports {
         self.squares[at]
     }
 
-    /// Puts the kernel values k(x_s, x) into `row`, one a support.
+    /// Puts the kernel values k(x_s, x) into `row`, one per support.
     pub(crate) fn likenesses(&self, kernel: &KernelConfig, x: SparseView<'_>, row: &mut Vec<f64>) {
         SCRATCH.with_borrow_mut(|scratch| {
             self.meet(x, scratch);
@@ -121,7 +121,7 @@ impl Supports {
         kernel.values(row, square(x), &self.squares);
     }
 
-    /// Puts relation(s) k(x_s, x) into `row`, one a support, 0 for those of unrelated tasks; `relate` fills in the
+    /// Puts relation(s) k(x_s, x) into `row`, one per support, 0 for those of unrelated tasks; `relate` fills in the
     /// relations of tasks.
     pub(crate) fn related(
         &self,
@@ -331,7 +331,7 @@ impl Supports {
         }
     }
 
-    /// Forgets features that nobody has.
+    /// Forgets features that no support has.
     fn number_anew(&mut self, most: usize) {
         self.close_ranks(most);
         // From 1; 0 is a feature without a number.
@@ -422,7 +422,7 @@ impl Supports {
     }
 }
 
-/// `row *= relations`; a value beyond all numbers is nothing to an unrelated task.
+/// `row *= relations`; an infinite value is 0 for an unrelated task.
 struct Relate<'a> {
     row: &'a mut [f64],
     relations: &'a [f64],

@@ -18,7 +18,7 @@ impl GrowingFactor {
 
     /// Turns b into L^-1 b.
     pub(crate) fn solve(&self, b: &mut [f64]) {
-        debug_assert_eq!(b.len(), self.size, "a number a row");
+        debug_assert_eq!(b.len(), self.size, "one number per row");
         for at in 0..self.size {
             let (diagonal, left) = self.row(at).split_last().expect("a row has a diagonal");
             b[at] = (b[at] - dot(left, &b[..at])) / diagonal;
@@ -39,7 +39,7 @@ impl GrowingFactor {
 
     /// Grows A by the row that makes L's last row (left, diagonal).
     pub(crate) fn push_row(&mut self, left: &[f64], diagonal: f64) {
-        debug_assert_eq!(left.len(), self.size, "a number a row");
+        debug_assert_eq!(left.len(), self.size, "one number per row");
         self.entries.extend_from_slice(left);
         self.entries.push(diagonal);
         self.size += 1;
@@ -57,7 +57,7 @@ impl GrowingFactor {
     /// Takes saved rows, checking what later code trusts.
     pub(crate) fn restore(size: usize, entries: Vec<f64>) -> Result<Self, StateError> {
         if size.checked_add(1).and_then(|next| size.checked_mul(next)) != entries.len().checked_mul(2) {
-            return Err(StateError::new("the factor is not a triangle of a row a support"));
+            return Err(StateError::new("the factor is not a triangle with one row per support"));
         }
         super::check_finite(&entries)?;
         let factor = Self { size, entries };

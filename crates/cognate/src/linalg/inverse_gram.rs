@@ -2,7 +2,7 @@
 //! pass over P.
 //!
 //! Rounding errors grow with the condition of H and with every exchange, so P is formed anew by Cholesky once in a
-//! while: after as many evictions as there are rows, which is O(B^2) an eviction; after an eighth of them where some
+//! while: after as many evictions as there are rows, which is O(B^2) per eviction; after an eighth of them where some
 //! entries of HP - I, looked at in passing, say that P drifts.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
@@ -59,7 +59,7 @@ impl Projected {
     fn measure(&mut self) {
         self.distance = self.own - dot(&self.row, &self.coefficients);
         if !self.distance.is_finite() {
-            // Values around the largest number: in units of K_tt, in which what is beyond all numbers is in the span.
+            // Values around the largest number: in units of K_tt, in which what overflows is in the span.
             let units =
                 self.row.iter().zip(&self.coefficients).map(|(value, alpha)| value / self.own * alpha);
             let distance = self.own * (1.0 - units.sum::<f64>());
@@ -85,7 +85,7 @@ impl InverseGram {
 
     /// Projects an example, whose kernel values are known, onto the others.
     pub(crate) fn project(&self, new: &mut Projected) {
-        debug_assert_eq!(new.row.len(), self.size, "a value an example");
+        debug_assert_eq!(new.row.len(), self.size, "one value per example");
         new.coefficients.clear();
         new.coefficients.resize(self.size, 0.0);
         self.add_product(&self.inverse, 1.0, &new.row, &mut new.coefficients);
@@ -118,7 +118,7 @@ impl InverseGram {
         self.row(at)[at]
     }
 
-    /// Adds an example; there will be at most so many.
+    /// Adds an example; there will be at most this many.
     pub(crate) fn push(&mut self, new: &Projected, most: usize) {
         let size = self.size;
         if size == self.stride {
@@ -275,7 +275,7 @@ impl InverseGram {
         let (gram, inverse) = (&state.gram.0, &state.inverse.0);
         let doubled = size.checked_add(1).and_then(|next| size.checked_mul(next));
         if doubled != gram.len().checked_mul(2) || gram.len() != inverse.len() {
-            return Err(StateError::new("the Gram matrix is not a triangle of a row a support"));
+            return Err(StateError::new("the Gram matrix is not a triangle with one row per support"));
         }
         check_finite(gram)?;
         check_finite(inverse)?;

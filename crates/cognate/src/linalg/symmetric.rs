@@ -56,7 +56,7 @@ pub enum SymmetricError {
         mirrored: f64,
     },
     /// The inverse has entries beyond the largest number.
-    #[error("the largest eigenvalue is {largest:e}; the inverse of so small a matrix is beyond all numbers")]
+    #[error("the largest eigenvalue is {largest:e}; the inverse of so small a matrix overflows")]
     Tiny {
         /// Largest eigenvalue.
         largest: f64,
@@ -73,7 +73,7 @@ pub enum SymmetricError {
     },
 }
 
-/// Below this ratio of smallest to largest eigenvalue the inverse has no correct digits to speak of.
+/// Below this ratio of smallest to largest eigenvalue the inverse has hardly any correct digits.
 const LEAST_CONDITION: f64 = 1e-13;
 
 impl Symmetric {
@@ -225,7 +225,7 @@ impl Symmetric {
     /// Takes the entries on and below the diagonal, row by row.
     pub(crate) fn from_lower(size: usize, lower: &[f64]) -> Result<Self, StateError> {
         if size.checked_add(1).and_then(|next| size.checked_mul(next)) != lower.len().checked_mul(2) {
-            return Err(StateError::new("there is not one number a pair of tasks"));
+            return Err(StateError::new("there is not one number per pair of tasks"));
         }
         check_finite(lower)?;
         Ok(Self::from_fn(size, |row, column| lower[row * (row + 1) / 2 + column]))
@@ -319,7 +319,7 @@ pub(crate) struct Spectrum {
 }
 
 impl Spectrum {
-    /// Rows l_i of the matrix L with L L' closest to the matrix less a multiple of the identity, of at most so many
+    /// Rows l_i of the matrix L with L L' closest to the matrix less a multiple of the identity, of at most this many
     /// columns.
     pub(crate) fn largest_factors(&self, most: usize, less: f64) -> Vec<Vec<f64>> {
         let size = self.values.len();

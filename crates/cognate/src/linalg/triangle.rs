@@ -230,7 +230,7 @@ impl Triangle {
 
     pub(crate) fn restore(size: usize, entries: &[f64]) -> Result<Self, StateError> {
         if size.checked_add(1).and_then(|next| size.checked_mul(next)) != entries.len().checked_mul(2) {
-            return Err(StateError::new("there is not one number a pair of tasks"));
+            return Err(StateError::new("there is not one number per pair of tasks"));
         }
         check_finite(entries)?;
         Ok(Self::from_lower(size, entries))

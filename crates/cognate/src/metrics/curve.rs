@@ -1,6 +1,6 @@
-//! A learning curve in bounded memory: points at even distances, the distance doubling when they are too many.
+//! A learning curve in bounded memory: evenly spaced points, with the spacing doubled when there are too many.
 
-/// Mistakes and labels asked for after a number of examples.
+/// A point: mistakes and labels asked for after a number of examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CurvePoint {
     /// Examples so far.
@@ -11,7 +11,7 @@ pub struct CurvePoint {
     pub queries: u64,
 }
 
-/// Points of a learning curve, at most as many as asked for.
+/// A learning curve with a limited number of points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Curve {
     points: Vec<CurvePoint>,

@@ -1,4 +1,4 @@
-//! What is counted while a stream is learnt.
+//! Counts of a stream while it is learnt.
 
 mod curve;
 mod reliability;

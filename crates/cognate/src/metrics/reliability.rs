@@ -1,9 +1,9 @@
-//! What probabilities are worth: how often what was said came true.
+//! Calibration of probabilities: how often the predicted label occurred.
 
-/// Tenths in which probabilities are gathered.
+/// Number of bins of probabilities.
 const BINS: usize = 10;
 
-/// Probabilities of the label +1, beside the labels that came.
+/// Predicted probabilities of the label +1, compared with the true labels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reliability {
     bins: [Bin; BINS],
@@ -11,7 +11,7 @@ pub struct Reliability {
     logarithms: f64,
 }
 
-/// Examples of which about the same was said.
+/// A bin: examples with about the same predicted probability.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bin {
     /// How many.
@@ -23,19 +23,19 @@ pub struct Bin {
 }
 
 impl Bin {
-    /// The mean probability that was said, where there are examples.
+    /// Mean predicted probability, if there are examples.
     pub fn mean_said(&self) -> Option<f64> {
         (self.examples > 0).then(|| self.said / self.examples as f64)
     }
 
-    /// The share of labels +1, where there are examples.
+    /// Share of labels +1, if there are examples.
     pub fn share_came(&self) -> Option<f64> {
         (self.examples > 0).then(|| self.came as f64 / self.examples as f64)
     }
 }
 
 impl Reliability {
-    /// Counts an example, by the probability that was said and the label that came.
+    /// Counts an example, by its predicted probability and its label.
     pub fn record(&mut self, probability: f64, label: f64) {
         let came = label > 0.0;
         let bin = &mut self.bins[((probability * BINS as f64) as usize).min(BINS - 1)];
@@ -44,16 +44,16 @@ impl Reliability {
         bin.came += u64::from(came);
         let of_label = if came { probability } else { 1.0 - probability };
         self.squares += (1.0 - of_label) * (1.0 - of_label);
-        // Never was said of what came: dear, but not without end.
+        // A probability of 0 for what occurred: costly, but not infinite.
         self.logarithms -= of_label.max(f64::EPSILON).ln();
     }
 
-    /// By tenths, from 0 to 1.
+    /// The bins, by tenths from 0 to 1.
     pub fn bins(&self) -> &[Bin] {
         &self.bins
     }
 
-    /// How many examples were counted.
+    /// Number of examples counted.
     pub fn examples(&self) -> u64 {
         self.bins.iter().map(|bin| bin.examples).sum()
     }
@@ -63,12 +63,12 @@ impl Reliability {
         self.squares / self.examples().max(1) as f64
     }
 
-    /// Mean of -ln of the probability of the label that came.
+    /// Mean of -ln of the probability of the true label.
     pub fn log_loss(&self) -> f64 {
         self.logarithms / self.examples().max(1) as f64
     }
 
-    /// Mean over the examples of how far their tenth said something else than came.
+    /// Mean over the examples of the difference between predicted and true share in their bin.
     pub fn calibration_error(&self) -> f64 {
         let gaps = self.bins.iter().map(|bin| (bin.said - bin.came as f64).abs());
         gaps.sum::<f64>() / self.examples().max(1) as f64

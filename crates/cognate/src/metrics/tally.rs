@@ -1,4 +1,4 @@
-//! Mistakes, updates, queries and the four cells of the confusion table, a task and in total.
+//! Mistakes, updates, queries and the four cells of the confusion table, per task and in total.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,17 +35,17 @@ fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 impl Tally {
-    /// Mistakes an example; 0 before the first.
+    /// Mistakes per example; 0 before the first.
     pub fn error(&self) -> f64 {
         ratio(self.mistakes, self.examples)
     }
 
-    /// Of those predicted +1, how many are; 0 if none was.
+    /// Precision: the share of +1 among those predicted +1; 0 if none was.
     pub fn precision(&self) -> f64 {
         ratio(self.true_positives, self.true_positives + self.false_positives)
     }
 
-    /// Of those that are +1, how many were predicted so; 0 if none is.
+    /// Recall: the share predicted +1 among those that are +1; 0 if none is.
     pub fn recall(&self) -> f64 {
         ratio(self.true_positives, self.true_positives + self.false_negatives)
     }
@@ -102,7 +102,7 @@ impl Tally {
     }
 }
 
-/// Counts of a run, in total and a task.
+/// Counts of a run, in total and per task.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Metrics {
     total: Tally,
@@ -114,27 +114,27 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Over all tasks.
+    /// Counts over all tasks.
     pub fn total(&self) -> &Tally {
         &self.total
     }
 
-    /// How many tasks had an example.
+    /// Number of tasks with at least one example.
     pub fn tasks_met(&self) -> usize {
         self.met
     }
 
-    /// Lines without a label: predicted, and counted here only.
+    /// Number of lines without a label, which are predicted and counted only here.
     pub fn unlabelled(&self) -> u64 {
         self.unlabelled
     }
 
-    /// Of the lines without a label, those whose label was asked for.
+    /// Number of lines without a label whose label was asked for.
     pub fn asked(&self) -> u64 {
         self.asked
     }
 
-    /// Examples and lines without a label.
+    /// Number of examples, with and without a label.
     pub(crate) fn seen(&self) -> u64 {
         self.total.examples.saturating_add(self.unlabelled)
     }
@@ -145,7 +145,7 @@ impl Metrics {
         self.asked += u64::from(asked);
     }
 
-    /// Of one task; zeros before its first example.
+    /// Counts of one task; zeros before its first example.
     pub fn task(&self, task: TaskId) -> Tally {
         self.tasks.get(task.index()).copied().unwrap_or_default()
     }
@@ -168,7 +168,7 @@ impl Metrics {
         self.total.count(label, margin, updated, queried);
     }
 
-    /// Forgets the counts of a task; those after it come one number earlier.
+    /// Forgets the counts of a task; those after it move one number down.
     pub(crate) fn remove(&mut self, task: TaskId) {
         if task.index() < self.tasks.len() {
             let gone = self.tasks.remove(task.index());
@@ -206,7 +206,7 @@ impl Metrics {
     }
 }
 
-/// Saved form of [`Metrics`]: seven counts a task, and the lines without a label where there are some.
+/// Saved form of [`Metrics`]: seven counts per task, and the lines without a label where there are some.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MetricsState {
     counts: Block<u64>,

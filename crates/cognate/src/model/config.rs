@@ -1,4 +1,4 @@
-//! What a model remembers of the config that it was made with, and the way back.
+//! The part of a config that a model keeps, and the config of a run that continues it.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use crate::query::QueryConfig;
 use crate::stream::{Format, NamingConfig, Preprocess, StreamConfig};
 use crate::tasks::Tasks;
 
-/// The part of a config that a model must remember: a resumed run or a prediction without it would be another.
+/// The part of a config that a model keeps, since resumed runs and predictions depend on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelConfig {
     /// Number of features, where it was declared.
     pub features: Option<u32>,
-    /// What text is read.
+    /// Format of the text.
     pub format: Format,
     /// How features get their numbers.
     pub naming: NamingConfig,
@@ -27,7 +27,7 @@ pub struct ModelConfig {
     pub simultaneous: bool,
     /// The learner and its parameters.
     pub learner: LearnerConfig,
-    /// Which labels are asked for.
+    /// Which labels to ask for.
     #[serde(default, skip_serializing_if = "QueryConfig::is_all")]
     pub query: QueryConfig,
     /// Seed of the draws of the query, where it draws.
@@ -36,7 +36,7 @@ pub struct ModelConfig {
 }
 
 impl ModelConfig {
-    /// What a model remembers of a config.
+    /// The part of a config that a model keeps.
     pub fn of(config: &RunConfig) -> Self {
         let StreamConfig { format, naming, one_vs_all, simultaneous, seed, .. } = &config.stream;
         Self {
@@ -52,7 +52,7 @@ impl ModelConfig {
         }
     }
 
-    /// The config of a run that goes on with a model of these tasks; what no model remembers has its default.
+    /// The config of a run that continues a model of these tasks; what a model does not keep has its default.
     pub fn to_run(&self, tasks: &Tasks) -> RunConfig {
         let names = || TasksConfig::Names(tasks.names().map(str::to_owned).collect());
         let declared =

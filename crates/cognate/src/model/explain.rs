@@ -11,23 +11,23 @@ use crate::feature_names::{NamesByFeature, Naming};
 pub struct Explanation {
     /// The task.
     pub task: TaskId,
-    /// Its non-zero weights by size; none where a kernel has no weights.
+    /// Its non-zero weights, largest first; none if the kernel has no weights.
     pub weights: Vec<FeatureWeight>,
 }
 
-/// The weight of a feature.
+/// One feature and its weight.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FeatureWeight {
     /// The feature.
     pub feature: u32,
-    /// What users call it; see [`FeatureLabels::label`].
+    /// Its name for users; see [`FeatureLabels::label`].
     pub name: String,
     /// Its weight.
     pub weight: f64,
 }
 
-/// What the features of a model are called.
+/// Names of a model's features, as users know them.
 #[derive(Debug)]
 pub struct FeatureLabels<'a> {
     naming: Naming,
@@ -35,7 +35,7 @@ pub struct FeatureLabels<'a> {
 }
 
 impl FeatureLabels<'_> {
-    /// A feature by its name, or all that share it, or its number from 1; `bias` for the constant feature.
+    /// Name of a feature, or all names that share it, or its number from 1; `bias` for the constant feature.
     pub fn label(&self, feature: u32) -> String {
         if feature == BIAS_FEATURE {
             return "bias".to_owned();
@@ -53,7 +53,7 @@ impl Model {
     /// The weights of a task, strongest first.
     ///
     /// # Errors
-    /// When no task is called so.
+    /// When there is no such task.
     pub fn explain(&self, task: &str) -> Result<Explanation, UnknownTask> {
         let task = self.task(task)?;
         let mut weights = self.learner.as_inspect().weights(task);
@@ -63,12 +63,12 @@ impl Model {
         Ok(Explanation { task, weights: weights.into_iter().map(named).collect() })
     }
 
-    /// What features are called.
+    /// Names of the features.
     pub fn feature_labels(&self) -> FeatureLabels<'_> {
         FeatureLabels { naming: self.names.naming(), names: self.names.by_feature() }
     }
 
-    /// The feature that users call so; the reverse of [`FeatureLabels::label`], where that is one feature.
+    /// The feature of a name that users know; the reverse of [`FeatureLabels::label`], where that is one feature.
     pub fn feature(&self, name: &str) -> Option<u32> {
         if name == "bias" {
             return Some(BIAS_FEATURE);

@@ -1,4 +1,4 @@
-//! Fitting: a model of all examples at once.
+//! Fitting a model to all examples at once.
 
 use super::{Model, ModelConfig};
 use crate::algorithms::{Convex, Learner, LearnerConfig};
@@ -13,7 +13,7 @@ impl Model {
     /// In classification the counts are those of the fitted margins on the same examples; real labels are not counted.
     ///
     /// # Errors
-    /// With every problem of the config; when it names a learner of streams; when it does not suit the examples.
+    /// With every problem of the config; when its learner learns from streams; when it does not suit the examples.
     pub fn fit(
         config: &RunConfig,
         examples: &Examples,

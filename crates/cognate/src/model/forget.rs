@@ -10,16 +10,14 @@ pub enum ForgetError {
     /// There is no such task.
     #[error(transparent)]
     Unknown(#[from] UnknownTask),
-    /// The config names the task, or their number.
-    #[error("task {task:?} was declared; only tasks that were met on the way can be forgotten")]
+    /// The config declares the tasks.
+    #[error("task {task:?} was declared; only tasks that were added as they occurred can be forgotten")]
     Declared {
         /// The task.
         task: String,
     },
-    /// What the learner keeps is not apart by task.
-    #[error(
-        "`{learner}` does not keep what it knows about a task apart from the rest, and cannot forget one"
-    )]
+    /// The learner does not keep tasks apart.
+    #[error("`{learner}` does not keep tasks apart, and cannot forget one")]
     Inseparable {
         /// The learner's id.
         learner: &'static str,
@@ -27,13 +25,13 @@ pub enum ForgetError {
 }
 
 impl Model {
-    /// Forgets a task that was met on the way: its own weights, its counts, its name. Tasks after it come one number earlier.
+    /// Forgets a task that was not declared: its own weights, its counts, its name. Tasks after it move one number down.
     ///
-    /// What its examples taught the weights that tasks share stays, and so do names of features. Streams that were made for
-    /// the model before do not fit it any more. Costs as much as saving and loading the model.
+    /// What its examples taught the shared weights stays, and so do names of features. Streams that were made for
+    /// the model before no longer fit it. Costs as much as saving and loading the model.
     ///
     /// # Errors
-    /// When no task is called so, tasks were declared, or the learner does not keep tasks apart; nothing has changed then.
+    /// When there is no such task, tasks were declared, or the learner does not keep tasks apart; the model is then unchanged.
     pub fn forget_task(&mut self, name: &str) -> Result<(), ForgetError> {
         let task = self.task(name)?;
         if self.tasks.limit().is_some() {

@@ -9,14 +9,14 @@ use crate::tasks::Tasks;
 use std::ops::ControlFlow;
 
 impl Model {
-    /// Learns a stream to its end, or until the observer breaks; [`Self::reader`] and [`Self::open`] make streams of text.
+    /// Learns a stream to its end, or until the observer stops it; [`Self::reader`] and [`Self::open`] make streams of text.
     ///
     /// Labels that the model's query does not ask for are not learnt; their examples are predicted and counted. Examples
-    /// without a label are predicted and counted apart, and whether the query asks for their labels is reported.
+    /// without a label are predicted and counted separately, and the observer learns whether the query asks for them.
     ///
     /// # Errors
     /// Those of the stream; the model has learnt, and counted, everything before. When the stream was made for another
-    /// model. When a margin stops being finite; the model is then of no use any more.
+    /// model. When a margin is no longer finite; the model is then useless.
     pub fn learn(
         &mut self,
         stream: &mut dyn Stream,
@@ -26,13 +26,13 @@ impl Model {
         run::learn(self, stream, options, observer)
     }
 
-    /// Learns one example, and reports what its margin was before. Without a label it is predicted and counted apart.
+    /// Learns one example, and reports its margin from before. Without a label it is only predicted, and counted separately.
     ///
     /// Features are given by number or by name, as in [`Features`]; the first example decides which, unless the config
     /// does. Labels are -1 and +1, or 0 and 1.
     ///
     /// # Errors
-    /// When task, features or label cannot be such, and nothing has changed; else as [`Self::learn`].
+    /// When task, features or label are invalid; the model is then unchanged. Otherwise as [`Self::learn`].
     pub fn learn_one<'a>(
         &mut self,
         task: &str,

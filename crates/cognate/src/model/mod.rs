@@ -1,7 +1,7 @@
 //! The one door: a model learns, predicts, explains, forgets and is saved.
 //!
-//! `config` is what a model remembers of its config; `reading` makes streams that fit it; `learn` and `rows` teach it,
-//! `predict` asks it, `fit` makes one of all examples at once, `explain` tells what it holds, `forget` removes a task.
+//! `config` is the part of its config that a model keeps; `reading` makes streams that fit it; `learn` and `rows` teach it,
+//! `predict` asks it, `fit` makes one from all examples at once, `explain` shows what it holds, `forget` removes a task.
 //! Saving and loading are in [`crate::snapshot`].
 
 mod config;
@@ -32,7 +32,7 @@ use crate::query::QueryConfig;
 use crate::stream::Given;
 use crate::tasks::Tasks;
 
-/// A learner with everything it needs to go on: its config, its tasks, the names of its features, its counts.
+/// A learner with everything it needs to continue: its config, tasks, names of features and counts.
 #[derive(Debug, Clone)]
 pub struct Model {
     pub(crate) config: ModelConfig,
@@ -41,12 +41,12 @@ pub struct Model {
     pub(crate) learner: Learner,
     pub(crate) metrics: Metrics,
     pub(crate) rounds: u64,
-    /// Buffers of examples that are given one by one; no part of what is learnt.
+    /// Buffers for examples that are given one by one; not part of what is learnt.
     pub(crate) given: Given,
 }
 
 impl Model {
-    /// A fresh model of a config whose files have been read.
+    /// A new model from a config whose files have been read.
     ///
     /// # Errors
     /// With every problem of the config, each with its path.
@@ -66,10 +66,10 @@ impl Model {
 
     /// A model of the same config that has learnt nothing, to run a stream again.
     ///
-    /// Declared tasks keep their numbers; tasks that were met on the way are met anew.
+    /// Declared tasks keep their numbers; other tasks are added again as they occur.
     ///
     /// # Errors
-    /// As [`Self::new`]; not for a config that has made a model before.
+    /// As [`Self::new`]; never for a config that has made a model before.
     pub fn unlearnt(&self) -> Result<Self, ConfigError> {
         let mut tasks = self.tasks.clone();
         if tasks.limit().is_none() {
@@ -80,7 +80,7 @@ impl Model {
         Ok(Self::made(self.config.clone(), tasks, learner))
     }
 
-    /// Asks for labels in another way from now on; `seed` is that of its draws.
+    /// Replaces the query, which decides which labels to ask for; `seed` is that of its draws.
     ///
     /// # Errors
     /// When a parameter is out of range, or the model's learner needs every label.
@@ -91,17 +91,17 @@ impl Model {
         Ok(())
     }
 
-    /// What the model remembers of its config.
+    /// The part of the config that the model keeps.
     pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
-    /// The config of a run that goes on with this model.
+    /// The config of a run that continues this model.
     pub fn run_config(&self) -> RunConfig {
         self.config.to_run(&self.tasks)
     }
 
-    /// What labels were, where the learner was fitted to them.
+    /// Kind of the labels, if the learner was fitted to them.
     pub fn kind(&self) -> Option<Kind> {
         match &self.learner {
             Learner::Convex(convex) => convex.kind(),
@@ -109,15 +109,15 @@ impl Model {
         }
     }
 
-    /// The tasks declared or met.
+    /// The tasks, declared or added as they occurred.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
-    /// A task by name.
+    /// The task of a name.
     ///
     /// # Errors
-    /// When no task is called so; the error lists the nearest names.
+    /// When there is no such task; the error lists the nearest names.
     pub fn task(&self, name: &str) -> Result<TaskId, UnknownTask> {
         self.tasks.find(name).ok_or_else(|| {
             let near = nearest_names(name, self.tasks.names());
@@ -128,12 +128,12 @@ impl Model {
         })
     }
 
-    /// Names of features, where they have names.
+    /// Names of features, if they have names.
     pub fn names(&self) -> &FeatureNames {
         &self.names
     }
 
-    /// Whether features have names; while nothing is decided they have none.
+    /// Whether features have names; false while that is undecided.
     pub fn has_names(&self) -> bool {
         self.names.naming() != Naming::Numbered
     }
@@ -143,12 +143,12 @@ impl Model {
         &self.learner
     }
 
-    /// The counts of everything learnt so far.
+    /// Counts of everything learnt so far.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Rounds learnt so far.
+    /// Number of rounds learnt so far.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }

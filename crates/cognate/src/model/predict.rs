@@ -13,7 +13,7 @@ use crate::stream::{
 };
 use crate::tasks::Tasks;
 
-/// What a model says about an example.
+/// Prediction for one example.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Prediction {
@@ -21,11 +21,11 @@ pub struct Prediction {
     pub label: f64,
     /// The real-valued score; its sign is the prediction.
     pub margin: f64,
-    /// The probability of the label +1; none where the learner's margins say nothing about it.
+    /// The probability of the label +1; none if the learner's margins give no probability.
     pub probability: Option<f64>,
 }
 
-/// Margins of a batch of a stream.
+/// A batch of a stream with its margins.
 #[derive(Debug)]
 pub struct Predictions<'a> {
     model: &'a Model,
@@ -50,22 +50,22 @@ impl<'a> Predictions<'a> {
         self.batch
     }
 
-    /// Name of a task, which the model need not know.
+    /// Name of a task, even if the model does not know it.
     pub fn task_name(&self, task: TaskId) -> &'a str {
         self.tasks.name(task)
     }
 
-    /// What the model says of a margin.
+    /// The prediction that a margin gives.
     pub fn of(&self, margin: f64) -> Prediction {
         self.model.prediction(margin)
     }
 }
 
 impl Model {
-    /// Predicts one example; the model stays as it is, whatever names it has not met.
+    /// Predicts one example; the model does not change, even if names are new to it.
     ///
     /// # Errors
-    /// When task or features cannot be such.
+    /// When task or features are invalid.
     pub fn predict_one<'a>(
         &self,
         task: &str,
@@ -74,7 +74,7 @@ impl Model {
         self.predict_row(Some(task), features.into())
     }
 
-    /// As [`Self::predict_one`]; an example without a task is of the task `default`.
+    /// As [`Self::predict_one`]; an example without a task belongs to the task `default`.
     ///
     /// # Errors
     /// As [`Self::predict_one`].
@@ -106,7 +106,7 @@ impl Model {
         }
     }
 
-    /// Predicts a stream, batch by batch, until `visit` breaks; nothing is learnt. [`Self::prediction_reader`] makes
+    /// Predicts a stream, batch by batch, until `visit` stops it; nothing is learnt. [`Self::prediction_reader`] makes
     /// streams of text.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Model {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Margins of examples. A task that the model has not met is the next one that it would meet.
+    /// Margins of examples. A task new to the model is taken for the next one that it would add.
     pub fn margins(&self, examples: &Batch) -> Vec<f64> {
         let mut margins = Vec::with_capacity(examples.len());
         self.add_margins(examples, &mut margins);
@@ -144,12 +144,12 @@ impl Model {
         self.learner.as_predict().margins(examples, &task_of, margins);
     }
 
-    /// The task that the model would meet next.
+    /// The task that the model would add next.
     fn next_task(&self) -> TaskId {
         TaskId(self.learner.as_inspect().tasks() as u32)
     }
 
-    /// The task of a name; every one that the model has not met is the next one that it would meet.
+    /// The task of a name; every new one is taken for the next that the model would add.
     fn known_task(&self, name: &str) -> Result<TaskId, Problem> {
         match (self.tasks.find(name), self.tasks.limit()) {
             (Some(task), _) => Ok(task),

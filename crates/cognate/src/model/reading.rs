@@ -34,7 +34,7 @@ impl RunConfig {
     /// Rows of a table as a stream for runs of this config; `tasks` are numbered from those declared.
     ///
     /// # Errors
-    /// When there are neither as many tasks as rows nor one.
+    /// When there is neither one task per row nor one for all.
     pub fn table<'a>(
         &self,
         table: &'a Table<'a>,
@@ -47,10 +47,10 @@ impl RunConfig {
 impl Model {
     /// A reader of text for [`Self::learn`].
     ///
-    /// It begins with the tasks and names that the model knows now, and gives new ones the numbers that the model will.
+    /// It starts with the tasks and names that the model knows now, and gives new ones the same numbers as the model will.
     ///
     /// # Errors
-    /// When the features of the model's format have no names, and the model's do, or the other way round.
+    /// When features have names in the model but not in its format, or the other way round.
     pub fn reader(&self, inputs: Vec<Input>, options: ReadOptions) -> Result<Reader, ConfigError> {
         Ok(Reader::new(inputs, self.tasks.clone(), self.plan(options)?))
     }
@@ -69,7 +69,7 @@ impl Model {
     /// Rows of a table as a stream for [`Self::learn`] or [`Self::predict`]; `tasks` are numbered from those of the model.
     ///
     /// # Errors
-    /// When there are neither as many tasks as rows nor one.
+    /// When there is neither one task per row nor one for all.
     pub fn table<'a>(
         &self,
         table: &'a Table<'a>,
@@ -78,10 +78,10 @@ impl Model {
         TableStream::new(table, tasks, self.config.preprocess, self.config.features)
     }
 
-    /// A stream for [`Self::learn`] as a config wants it: as it lies, or held in memory and reordered.
+    /// A stream for [`Self::learn`] in the order that a config sets: as it is in the file, or held in memory and reordered.
     ///
     /// # Errors
-    /// Those of [`Self::reader`] and, where the stream is held in memory, of reading it.
+    /// Those of [`Self::reader`] and, if the stream is held in memory, of reading it.
     pub fn open(
         &self,
         inputs: Vec<Input>,
@@ -117,7 +117,7 @@ impl Model {
         })
     }
 
-    /// Whether features may still turn out to have names: nobody said, and none has come.
+    /// Whether features may still turn out to have names: the config does not say, and none has come.
     pub(crate) fn is_undecided(&self) -> bool {
         self.config.naming.decided().is_none()
     }
@@ -135,7 +135,7 @@ impl Model {
     pub(super) fn check_naming(&self, naming: Naming) -> Result<(), StreamError> {
         let decided = self.config.naming.decided();
         let fits = match decided {
-            // Nobody hashes who was not told to.
+            // Names are hashed only if the config says so.
             None => !matches!(naming, Naming::Hashed { .. }),
             Some(decided) => decided == naming,
         };

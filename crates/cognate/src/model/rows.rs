@@ -1,4 +1,4 @@
-//! Examples gathered for a model to learn at once, or not at all.
+//! Examples collected for a model to learn together, or not at all.
 
 use super::Model;
 use crate::run::{self, Observer, RunError};
@@ -15,7 +15,7 @@ pub struct Rows<'m> {
 }
 
 impl Model {
-    /// Begins to gather examples.
+    /// Begins to collect examples.
     pub fn rows(&mut self) -> Rows<'_> {
         self.given.clear();
         let known = (self.names.len(), self.tasks.len());
@@ -25,10 +25,10 @@ impl Model {
 }
 
 impl Rows<'_> {
-    /// Adds an example; without a task it is of the task `default`, without a label it is predicted.
+    /// Adds an example; without a task it belongs to the task `default`, without a label it is only predicted.
     ///
     /// # Errors
-    /// When features, task or label cannot be such; the examples before it are still there.
+    /// When features, task or label are invalid; the examples before it are still there.
     pub fn push(
         &mut self,
         task: Option<&str>,
@@ -79,10 +79,10 @@ impl Rows<'_> {
         self.len() == 0
     }
 
-    /// Learns the examples, one after the other, or as rounds where the model is simultaneous.
+    /// Learns the examples, one after the other, or in rounds if the model is simultaneous.
     ///
     /// # Errors
-    /// As [`Model::learn`]; where no round was learnt, nothing has changed.
+    /// As [`Model::learn`]; if no round was learnt, the model is unchanged.
     pub fn learn(mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
         let model = &mut *self.model;
         let (batch, rounds) = (model.given.take(), model.rounds);

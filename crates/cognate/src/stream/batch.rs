@@ -1,11 +1,11 @@
-//! A flat, reused run of examples: no allocation an example once the buffers have grown.
+//! A flat, reused run of examples: no allocation per example once the buffers have grown.
 
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::feature_names::{FeatureNames, NameList, Naming};
 use crate::stream::{Preprocess, StreamError};
 use crate::tasks::Tasks;
 
-/// Examples side by side, with the names of the tasks that appear here for the first time.
+/// A batch of examples, with the names of the tasks that appear in it for the first time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
     tasks: Vec<TaskId>,
@@ -17,7 +17,7 @@ pub struct Batch {
     /// Which input each example came from, and its line there; 0 for generated ones.
     lines: Vec<u64>,
     pub(crate) file: u32,
-    /// Texts of the lines without a label, where they are kept, one after the other.
+    /// Texts of the lines without a label, if they are kept, one after the other.
     texts: Vec<u8>,
     /// Which example each text is of, and where it ends.
     text_ends: Vec<(usize, usize)>,
@@ -29,7 +29,7 @@ pub struct Batch {
     pub(crate) new_names: NameList,
     /// Bad lines skipped since the batch before.
     pub(crate) skipped: u64,
-    /// Bytes of input read so far, as they lie on disk.
+    /// Bytes of input read so far, as stored on disk.
     pub(crate) position: u64,
 }
 
@@ -47,7 +47,7 @@ impl Batch {
         self.tasks.is_empty()
     }
 
-    /// One example; its label is NaN where the input had none.
+    /// One example; its label is NaN if the input had none.
     #[inline]
     pub fn example(&self, at: usize) -> Example<'_> {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
@@ -77,10 +77,10 @@ impl Batch {
         self.new_tasks.push(name.to_owned());
     }
 
-    /// Makes tasks known that appear here for the first time.
+    /// Makes known the tasks that appear here for the first time.
     ///
     /// # Errors
-    /// When the stream numbers its tasks from others than these.
+    /// When the stream numbers its tasks differently.
     pub(crate) fn introduce_tasks(&self, tasks: &mut Tasks) -> Result<(), StreamError> {
         for (name, number) in self.new_tasks.iter().zip(self.first_new_task..) {
             if number as usize != tasks.len() || tasks.meet(name) != Ok(TaskId(number)) {
@@ -95,10 +95,10 @@ impl Batch {
         }
     }
 
-    /// Makes names of features known that appear here for the first time.
+    /// Makes known the names of features that appear here for the first time.
     ///
     /// # Errors
-    /// When the stream numbers its names from others than these.
+    /// When the stream numbers its names differently.
     pub(crate) fn introduce_names(&self, names: &mut FeatureNames) -> Result<(), StreamError> {
         for (name, feature) in self.new_names.iter() {
             if !names.adopt(name, feature) {
@@ -126,12 +126,12 @@ impl Batch {
         self.skipped
     }
 
-    /// Bytes of input read so far, as they lie on disk.
+    /// Bytes of input read so far, as stored on disk.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The line of an example in its file, 0 where there is none.
+    /// The line of an example in its file, 0 if there is none.
     pub(crate) fn line(&self, at: usize) -> u64 {
         self.lines[at]
     }
@@ -141,7 +141,7 @@ impl Batch {
         self.labels.iter().any(|label| label.is_nan())
     }
 
-    /// The line of an example as it was read, where it has no label and the reader was told to keep such lines.
+    /// The line of an example as it was read, if it has no label and the reader keeps such lines.
     pub fn text(&self, at: usize) -> Option<&[u8]> {
         let place = self.text_ends.binary_search_by_key(&at, |(example, _)| *example).ok()?;
         let start = if place == 0 { 0 } else { self.text_ends[place - 1].1 };
@@ -154,7 +154,7 @@ impl Batch {
         self.text_ends.push((self.len() - 1, self.texts.len()));
     }
 
-    /// Names the task of the next number; a stream does so before the first example of every new task.
+    /// Gives the next task number to this name; a stream does so before the first example of every new task.
     pub fn name_task(&mut self, name: impl Into<String>) {
         self.new_tasks.push(name.into());
     }
@@ -166,7 +166,7 @@ impl Batch {
         self.close(example.task, example.label, 0);
     }
 
-    /// Adds an example with its line, where that is kept.
+    /// Adds an example with its line, if lines are kept.
     pub(crate) fn push_with_text(&mut self, example: Example<'_>, text: Option<&[u8]>) {
         self.push(example);
         if let Some(text) = text {
@@ -193,7 +193,7 @@ impl Batch {
         self.skipped = 0;
     }
 
-    /// Makes room for so many examples of usual size; nothing once a batch has been used.
+    /// Makes room for this many examples of usual size; does nothing once a batch has been used.
     pub(crate) fn reserve(&mut self, examples: usize) {
         self.tasks.reserve(examples);
         self.labels.reserve(examples);

@@ -1,4 +1,4 @@
-//! What a user writes about a stream.
+//! The settings of a stream.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct StreamConfig {
     pub format: Format,
     /// How features get their numbers
     pub naming: NamingConfig,
-    /// Whether labels are classes, each of which becomes a task: its own examples against all others
+    /// Labels are classes, each of which becomes a task: its own examples against all others
     pub one_vs_all: bool,
     /// Scaling of every example
     pub normalize: Normalize,
@@ -32,7 +32,7 @@ pub struct StreamConfig {
     /// Number of passes over the stream
     #[schemars(range(min = 1))]
     pub passes: u32,
-    /// Whether a round is one example of every task: all margins come before any update
+    /// Rounds are one example of every task: all margins are computed before any update
     pub simultaneous: bool,
 }
 
@@ -53,7 +53,7 @@ impl Default for StreamConfig {
     }
 }
 
-/// A text format, with what it needs to be told.
+/// A text format and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
@@ -61,9 +61,9 @@ impl Default for StreamConfig {
 pub enum Format {
     /// `<label> [qid:<task> | task:<name>] <index>:<value> … [# comment]`
     Svm(NoParameters),
-    /// Vowpal Wabbit's text; the task is the tag, or a namespace
+    /// Vowpal Wabbit's text format; the task is the tag, or a namespace
     Vw(VwConfig),
-    /// Comma-separated, under a header
+    /// Comma-separated values with a header
     Csv(CsvConfig),
     /// `{"task": …, "label": …, "features": {name: value}}`
     Jsonl(NoParameters),
@@ -77,7 +77,7 @@ impl Default for Format {
     }
 }
 
-/// What is told about Vowpal Wabbit's text.
+/// Parameters of the format `vw`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VwConfig {
@@ -86,7 +86,7 @@ pub struct VwConfig {
     pub task_namespace: Option<String>,
 }
 
-/// What is told about the columns of a CSV file.
+/// Parameters of the format `csv`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CsvConfig {
@@ -96,13 +96,13 @@ pub struct CsvConfig {
     /// Column of the labels; left out, the one called `label`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_column: Option<String>,
-    /// Columns whose cells are categories even where they look like numbers
+    /// Columns to read as categories even where they look like numbers
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categorical: Vec<String>,
 }
 
 impl Format {
-    /// Lines of JSON.
+    /// The format `jsonl`, lines of JSON.
     pub(crate) const JSONL: Self = Self::Jsonl(NoParameters {});
 
     /// The name that users write.
@@ -130,7 +130,7 @@ impl Format {
     }
 }
 
-/// How features get their numbers; part of a model, since predictions need the same.
+/// How features get their numbers; kept in the model, since predictions need the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
@@ -161,7 +161,7 @@ pub struct HashedConfig {
     /// Names are hashed to 2^bits slots
     #[schemars(range(min = 1, max = 31))]
     pub bits: u32,
-    /// Whether hashed names are remembered all the same, to explain the model
+    /// Remember hashed names all the same, to explain the model
     pub names: bool,
 }
 
@@ -177,7 +177,7 @@ impl NamingConfig {
     /// Features are numbers.
     pub(crate) const NUMBERED: Self = Self::Numbered(NoParameters {});
 
-    /// What features of a format are called; none where the naming does not fit the format.
+    /// How features of a format are named; none if the naming does not fit the format.
     pub(crate) fn of_format(self, format: &Format) -> Option<Naming> {
         let naming = match self {
             Self::Auto(_) if format.has_names() => Naming::Kept,
@@ -187,7 +187,7 @@ impl NamingConfig {
         ((naming != Naming::Numbered) == format.has_names()).then_some(naming)
     }
 
-    /// What features are called, unless the first example decides.
+    /// How features are named, unless the first example decides.
     pub(crate) fn decided(self) -> Option<Naming> {
         match self {
             Self::Auto(_) => None,
@@ -197,7 +197,7 @@ impl NamingConfig {
         }
     }
 
-    /// Everything wrong with the parameters.
+    /// All problems of the parameters.
     pub(crate) fn validate(self) -> Option<ConfigProblem> {
         match self {
             Self::Hashed(HashedConfig { bits, .. }) if !(1..=31).contains(&bits) => {
@@ -228,22 +228,22 @@ pub enum Order {
     /// As in the file
     #[default]
     File,
-    /// At random, by `seed`, anew each pass
+    /// At random, by `seed`, anew for each pass
     Shuffle,
     /// The first example of every task, then the second of every task, …
     Interleave,
-    /// Of every round (one example of each task) only the one with the smallest label times margin, the hardest
+    /// Only the hardest example of every round of one per task: that with the smallest label times margin
     Adversarial,
 }
 
 impl Order {
-    /// Whether examples are read as they lie in the file, so that none need be held in memory.
+    /// Whether examples are read in the order of the file, so that none need be held in memory.
     pub fn is_as_read(self) -> bool {
         matches!(self, Self::File | Self::Adversarial)
     }
 }
 
-/// What is done to every example; part of a model, since predictions need the same.
+/// Scaling and bias of every example; kept in the model, since predictions need the same.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preprocess {
@@ -304,12 +304,12 @@ fn euclidean_norm(values: &[f64]) -> f64 {
 }
 
 impl StreamConfig {
-    /// The part that belongs to a model.
+    /// The part that a model keeps.
     pub fn preprocess(&self) -> Preprocess {
         Preprocess { normalize: self.normalize, clip: self.clip, bias: self.bias }
     }
 
-    /// Everything wrong with the parameters.
+    /// All problems of the parameters.
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems: Vec<ConfigProblem> = Vec::new();
         problems.extend(self.naming.validate().map(|problem| problem.within("naming")));
@@ -333,13 +333,13 @@ impl StreamConfig {
     }
 }
 
-/// That lines of classes have no other task.
+/// Checks that lines of classes have no other task.
 pub(crate) fn class_problem(one_vs_all: bool, format: &Format) -> Option<ConfigProblem> {
     let message = "classes are the tasks; a line has no other";
     (one_vs_all && format.names_tasks()).then(|| ConfigProblem::new("one-vs-all", message))
 }
 
-/// That the naming of features fits the format that they are read from.
+/// Checks that the naming of features fits the format that they are read from.
 pub(crate) fn naming_problem(format: &Format) -> ConfigProblem {
     let message = if format.has_names() {
         format!("features of `{}` have names, not numbers", format.id())

@@ -1,4 +1,4 @@
-//! What can go wrong with a stream, with the place.
+//! Errors of a stream, with their places.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::table::TableError;
 use crate::example::LARGEST_VALUE;
 use crate::hint::Hint;
 
-/// Where in the input something is.
+/// A place in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file as the user named it, or `<stdin>`.
@@ -23,7 +23,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A readable part of a bad line.
+/// The part of a bad line around the problem, made readable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
     /// The text, with harmless characters in place of control characters.
@@ -71,7 +71,7 @@ pub enum Problem {
         /// The other kind, seen before.
         before: &'static str,
     },
-    /// A line without a label where one is needed.
+    /// A line without a label that needs one.
     #[error("found {found}; expected a label, -1 or +1, or 0 or 1")]
     NoLabel {
         /// What stands in its place.
@@ -127,7 +127,7 @@ pub enum Problem {
         /// The token.
         found: String,
     },
-    /// No name for a task or a class.
+    /// An invalid name of a task or a class.
     #[error("found {found}; expected the name of a task")]
     TaskName {
         /// What stands in its place.
@@ -145,7 +145,7 @@ pub enum Problem {
         /// The name.
         found: String,
     },
-    /// A name that is no text.
+    /// A name that is not valid text.
     #[error("found {found}; expected text in UTF-8")]
     Name {
         /// The bytes.
@@ -172,7 +172,7 @@ pub enum Problem {
         found: String,
     },
     /// A namespace that could be taken for a feature.
-    #[error("found namespace {found}; expected one without `^`, which parts it from its features")]
+    #[error("found namespace {found}; expected one without `^`, which separates it from its features")]
     Namespace {
         /// The token.
         found: String,
@@ -196,20 +196,20 @@ pub enum Problem {
         column: usize,
     },
     /// Two columns of one name.
-    #[error("found column {name} a second time; column {before} is called so, too")]
+    #[error("found column {name} a second time; column {before} has the same name")]
     ColumnTwice {
         /// The name.
         name: String,
         /// The first of them, from 1.
         before: usize,
     },
-    /// A column that is to be two things.
-    #[error("column {name} is to be two of task, label and categorical; expected one")]
+    /// A column that is given two roles.
+    #[error("column {name} is given as two of task, label and categorical; expected one")]
     ColumnRoles {
         /// The name.
         name: String,
     },
-    /// A column that is not there.
+    /// A column that is missing.
     #[error("no column is called {name:?}; the header has{}", list(known))]
     NoColumn {
         /// The name.
@@ -258,13 +258,13 @@ pub enum Problem {
         /// What is wrong.
         message: String,
     },
-    /// A key that means nothing.
+    /// An unknown key.
     #[error("found key {found}; expected \"task\", \"label\" or \"features\"")]
     Key {
         /// The key.
         found: String,
     },
-    /// A value that no feature can have.
+    /// A value that a feature cannot have.
     #[error(
         "feature {feature} is {found}; expected a finite number of at most {LARGEST_VALUE:e}, a text, true or false"
     )]
@@ -274,10 +274,10 @@ pub enum Problem {
         /// Its value.
         found: String,
     },
-    /// Names where there should be numbers.
+    /// Names instead of numbers.
     #[error("features are given by name; those of this model have numbers")]
     Named,
-    /// Numbers where there should be names.
+    /// Numbers instead of names.
     #[error("features are given by number; those of this model have names")]
     Numbered,
     /// A number beyond those declared, counted from 0.
@@ -301,7 +301,7 @@ fn list(known: &[String]) -> String {
 }
 
 impl Problem {
-    /// A way out, where there is one to tell.
+    /// A way out, if one is known.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Feature { found } if found.starts_with("\"|") || found.starts_with("\"\\'") => {
@@ -336,7 +336,7 @@ pub enum StreamError {
     Io {
         /// The file as the user named it.
         file: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A bad line.
@@ -351,7 +351,7 @@ pub enum StreamError {
         /// How many bad lines were skipped before this one.
         skipped: u64,
     },
-    /// The stream cannot be cut into rounds of one example a task.
+    /// The stream cannot be cut into rounds of one example per task.
     #[error("{place}: {message}")]
     Ungrouped {
         /// Where the round went wrong.
@@ -361,7 +361,7 @@ pub enum StreamError {
         /// A way out.
         hint: Hint,
     },
-    /// A table that is none, or does not fit its labels and tasks.
+    /// A table that is invalid, or does not fit its labels and tasks.
     #[error(transparent)]
     Table(#[from] TableError),
     /// The stream was made for another model.
@@ -380,7 +380,7 @@ pub enum StreamError {
         /// The name, or the number.
         name: String,
     },
-    /// Names where the model has numbers, or the other way round.
+    /// The stream has names where the model has numbers, or the other way round.
     #[error("features of the stream are {found}, those of the model {expected}")]
     ForeignNaming {
         /// What features of the stream are.
@@ -394,12 +394,12 @@ pub enum StreamError {
 }
 
 impl StreamError {
-    /// That the model numbers a name otherwise.
+    /// The error for a name that the model numbers differently.
     pub(crate) fn foreign_feature(name: &str) -> Self {
         Self::ForeignFeature { name: shown(name.as_bytes()) }
     }
 
-    /// A way out, where there is one to tell.
+    /// A way out, if one is known.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Bad { problem, .. } | Self::Table(TableError::Row { problem, .. }) => problem.hint(),

@@ -1,4 +1,4 @@
-//! Examples given one by one: features by number or by name, tasks by name, as whoever embeds the library has them.
+//! Examples given one by one: features by number or by name, tasks by name, as a program that embeds the library has them.
 //!
 //! Names get their numbers as those of a line of JSON do.
 
@@ -15,7 +15,7 @@ use crate::feature_names::{FeatureNames, Naming};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Features<'a> {
-    /// None, which fits every model.
+    /// No features, which fits every model.
     Nothing,
     /// By number, from 0, in any order.
     Numbered(&'a [(u32, f64)]),
@@ -27,13 +27,13 @@ pub enum Features<'a> {
     Mixed(&'a [(&'a str, FeatureValue<'a>)]),
 }
 
-/// What is known under a name.
+/// The value of a named feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum FeatureValue<'a> {
-    /// The value of the feature.
+    /// A number.
     Number(f64),
-    /// The feature `<name>=<text>` has the value 1.
+    /// A text: the feature `<name>=<text>` has the value 1.
     Text(&'a str),
 }
 
@@ -72,7 +72,7 @@ impl<'a> From<SparseView<'a>> for Features<'a> {
 }
 
 impl Features<'_> {
-    /// Whether they have names; unknown where there are none.
+    /// Whether they have names; unknown if there are none.
     pub(crate) fn are_named(&self) -> Option<bool> {
         match self {
             Self::Nothing => None,

@@ -49,7 +49,7 @@ impl Input {
         }
     }
 
-    /// Opens the input and looks through compression; `position` counts the bytes as they lie on disk. A pipe that
+    /// Opens and decompresses the input; `position` counts the bytes as stored on disk. A pipe that
     /// is silent gives up with [`io::ErrorKind::TimedOut`] once `stop` is set.
     pub(crate) fn open(
         &self,

@@ -317,7 +317,7 @@ impl<'de> Visitor<'de> for ScalarSeed {
         Ok(Scalar::Text(text.to_owned().into()))
     }
 
-    // What is nested is looked through and left, so that whoever asked can say where it stands.
+    // Nested values are skipped, so that the caller can say where they stand.
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         while list.next_element::<serde::de::IgnoredAny>()?.is_some() {}
         Ok(Scalar::Nested("a list"))

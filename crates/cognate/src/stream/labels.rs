@@ -7,7 +7,7 @@ use super::reader::Labels;
 use crate::example::{TaskId, is_valid};
 use crate::tasks::Tasks;
 
-/// What labels a stream may have, and which it has used.
+/// The labels that a stream may have, and which it has used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LabelRule {
     labels: Labels,
@@ -88,7 +88,7 @@ pub(crate) fn class_name(token: &str) -> String {
     }
 }
 
-/// Whether a task or a class can be called so: control characters upset terminals, and line ends files.
+/// Whether a task or a class can have this name: control characters upset terminals, and line ends files.
 pub(crate) fn is_task_name(name: &str) -> bool {
     !name.is_empty() && !name.bytes().any(|byte| byte.is_ascii_control())
 }

@@ -1,4 +1,4 @@
-//! Examples held in memory, given out in the order wanted.
+//! Examples held in memory and served in any order.
 
 use rand::seq::SliceRandom;
 
@@ -10,7 +10,7 @@ use crate::hint::Hint;
 use crate::rng::generator;
 use crate::tasks::Tasks;
 
-/// A stream in memory; tasks are numbered in the order in which they come out.
+/// A stream in memory; tasks are numbered in the order in which they are served.
 #[derive(Debug, Clone)]
 pub struct Memory {
     examples: Batch,
@@ -61,7 +61,7 @@ impl Memory {
     /// Reads a whole stream that knows no tasks before it starts, such as another one in memory.
     ///
     /// # Errors
-    /// Those of the stream; when it knows tasks already: [`super::Reader::into_memory`] knows them, too.
+    /// Those of the stream; when it knows tasks already, use [`super::Reader::into_memory`].
     pub fn load(stream: &mut dyn Stream) -> Result<Self, StreamError> {
         Self::load_with(stream, &Tasks::open())
     }
@@ -94,7 +94,7 @@ impl Memory {
         self
     }
 
-    /// The same examples for a model that knows these tasks already: they go out with its numbers.
+    /// The same examples for a model that knows these tasks already: they are served with its numbers.
     #[must_use]
     pub fn numbered_as(mut self, known: &Tasks) -> Self {
         self.outgoing = self.tasks.names().map(|name| known.find(name)).collect();
@@ -146,7 +146,7 @@ impl Memory {
         }
     }
 
-    /// Consecutive examples cut into rounds of one a task.
+    /// Consecutive examples cut into rounds of one per task.
     fn rounds(&self) -> Result<Vec<Vec<u32>>, StreamError> {
         let mut grouper = Grouper::new(self.tasks.limit(), vec!["the stream".to_owned()]);
         let mut rounds = Vec::new();
@@ -187,7 +187,7 @@ impl Memory {
                 let name =
                     |queue: &[u32]| self.tasks.name(self.examples.example(queue[0] as usize).task).to_owned();
                 let message = format!(
-                    "task {} has {} examples but task {} has {}; a simultaneous stream needs as many of each",
+                    "task {} has {} examples but task {} has {}; a simultaneous stream needs equally many of each",
                     name(short),
                     short.len(),
                     name(long),

@@ -1,9 +1,9 @@
-//! Where examples come from: files, pipes, memory, generators; one form for all, flat batches.
+//! Where examples come from: files, pipes, memory, generators; all deliver flat batches.
 //!
 //! `input` opens and decompresses, `lines` finds line ends, `svm`, `vw`, `csv_rows` or `jsonl` parses a line, `reader`
-//! puts them together into a [`Stream`]. `labels` is what labels may be in all of them, `named` gives features that have
-//! names their numbers, `feature_hash` where that is asked for. `memory` holds examples and reorders them, `synthetic` makes them up. `pipeline` reads on one
-//! thread while another learns; `rounds` groups examples into simultaneous rounds.
+//! puts them together into a [`Stream`]. `labels` says what labels may be in all of them, `named` gives named features
+//! their numbers, by `feature_hash` if hashing is set. `memory` holds examples and reorders them, `synthetic` generates
+//! them. `pipeline` reads on one thread while another learns; `rounds` groups examples into simultaneous rounds.
 
 mod batch;
 mod config;
@@ -60,7 +60,7 @@ pub trait Stream: Send {
     /// When the input cannot be read twice, or is gone.
     fn rewind(&mut self) -> Result<(), StreamError>;
 
-    /// What the numbers of its features stand for: names that the stream met, or the numbers themselves.
+    /// What the numbers of its features stand for: names, or the numbers themselves.
     fn naming(&self) -> Naming {
         Naming::Numbered
     }

@@ -51,7 +51,7 @@ pub(crate) const SEEN_BEFORE_BLANK: usize = 16;
 
 /// How many of the next characters come before a blank; [`SEEN_BEFORE_BLANK`] is as many or more.
 ///
-/// Cheaper than reading them as numbers: whoever knows where the next token begins can start on it at once.
+/// Cheaper than reading them as numbers: a caller that knows where the next token begins can start on it at once.
 #[inline]
 pub(crate) fn before_blank(window: &[u8; WINDOW]) -> usize {
     // The lowest byte that is zero gets its top bit set; bytes above it may, too.

@@ -9,7 +9,7 @@ use super::{Batch, Stream, StreamError};
 /// Batches on their way; each is filled, used and filled again.
 const IN_FLIGHT: usize = 4;
 
-/// Hands every batch of every pass to `visit` in order, until it breaks or the stream ends.
+/// Passes every batch of every pass to `visit` in order, until that breaks or the stream ends.
 ///
 /// With two threads or more, one reads ahead; what `visit` sees does not depend on it. The last batch of a pass
 /// may be empty but for its counters.

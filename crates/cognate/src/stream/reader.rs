@@ -22,40 +22,40 @@ pub enum Labels {
     /// A line without a label is bad.
     #[default]
     Required,
-    /// `?`, or no label at all, is fine.
+    /// `?`, or no label at all, is allowed.
     Optional,
-    /// The same, and such lines are kept as they were read, for whoever asks for the label.
+    /// The same, and such lines are kept as they were read, so that their labels can be asked for.
     Kept,
-    /// `?`, or no label at all, is fine, and a label may be any number, which is left as it is.
+    /// `?`, or no label at all, is allowed, and a label may be any number, which is kept as it is.
     Real,
 }
 
-/// What a caller decides about reading; the rest follows from the config or the model that the reader is for.
+/// How a caller wants text to be read; the rest follows from the config or the model that the reader is for.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Whether lines must have labels.
     pub labels: Labels,
-    /// How many bad lines may be skipped in a pass.
+    /// Number of bad lines that may be skipped per pass.
     pub skip_bad: u64,
-    /// Ends the stream when it is set and a pipe has nothing to give; a line under way is left out.
+    /// Flag that ends the stream when set while a pipe is silent; an incomplete line is left out.
     pub stop: Arc<AtomicBool>,
 }
 
 impl ReadOptions {
-    /// The same with other labels.
+    /// The same options with other labels.
     #[must_use]
     pub fn labels(self, labels: Labels) -> Self {
         Self { labels, ..self }
     }
 
-    /// The same with a number of bad lines that may be skipped in a pass.
+    /// The same options with a number of bad lines that may be skipped per pass.
     #[must_use]
     pub fn skip_bad(self, skip_bad: u64) -> Self {
         Self { skip_bad, ..self }
     }
 
-    /// The same with a flag that ends the stream.
+    /// The same options with a flag that ends the stream.
     #[must_use]
     pub fn stop(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop, ..self }
@@ -104,7 +104,7 @@ pub(crate) trait LineParser {
     }
 }
 
-/// The parser of a stream; which one it is is looked at once a batch.
+/// The parser of a stream; which one it is is decided once per batch.
 enum Parser {
     Svm(SvmParser),
     SvmClasses(SvmClassParser),
@@ -225,7 +225,7 @@ impl Reader {
         Self { parser, source }
     }
 
-    /// Reads everything into memory, to be given out in another order or more than once.
+    /// Reads everything into memory, to be served in another order or more than once.
     ///
     /// # Errors
     /// Those of the stream.
@@ -271,7 +271,7 @@ impl Source {
             return Ok(());
         };
         while has_room(batch) {
-            // Whoever sends a line through a pipe may wait for its answer before sending the next.
+            // The sender of a line through a pipe may wait for its answer before sending the next.
             if self.live && !batch.is_empty() && !lines.has_line() {
                 return Ok(());
             }

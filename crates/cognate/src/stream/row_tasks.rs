@@ -1,4 +1,4 @@
-//! The tasks of rows that lie in someone else's memory, numbered before the rows are read.
+//! The tasks of rows in borrowed memory, numbered before the rows are read.
 
 use super::TableError;
 use super::error::Problem;
@@ -6,7 +6,7 @@ use super::labels::{is_task_name, unknown_task};
 use crate::example::TaskId;
 use crate::tasks::{TaskLimit, Tasks};
 
-/// The tasks of rows, numbered as a model numbers them; those that it does not know come after those that it does.
+/// The tasks of rows, numbered as a model numbers them; new ones come after those that it knows.
 #[derive(Debug, Clone)]
 pub struct RowTasks {
     /// One for every row, or one for all.
@@ -23,10 +23,10 @@ impl RowTasks {
         Self { ids: Vec::new(), known: known.len(), new: Tasks::open(), limit: known.limit() }
     }
 
-    /// The next row's task, by name.
+    /// Adds the task of the next row, by name.
     ///
     /// # Errors
-    /// When it is new and there are as many as were declared.
+    /// When it is new and all declared tasks are in use.
     pub fn push(&mut self, known: &Tasks, name: &str) -> Result<(), TableError> {
         if !is_task_name(name) {
             let problem = Problem::TaskName { found: format!("{name:?}") };
@@ -38,7 +38,7 @@ impl RowTasks {
         Ok(())
     }
 
-    /// The next row's task, by number.
+    /// Adds the task of the next row, by number.
     ///
     /// # Errors
     /// As [`Self::push`].

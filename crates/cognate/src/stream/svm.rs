@@ -294,7 +294,7 @@ impl LineParser for SvmClassParser {
     fn restart(&mut self) {}
 }
 
-/// A value off the fast path: many digits, an exponent, a plus sign, or no number.
+/// A value off the fast path: many digits, an exponent, a plus sign, or not a number.
 #[cold]
 fn uncommon_value(buffer: &[u8], at: usize, end: usize) -> Result<(f64, usize), Bad> {
     let stop = token_end(buffer, at, end);

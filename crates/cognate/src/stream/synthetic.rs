@@ -1,4 +1,4 @@
-//! Seeded streams whose truth is known.
+//! Seeded streams with known true vectors.
 //!
 //! [`Related`] makes tasks around a common vector, with outliers, noise and, if wanted, a margin. [`random_walk`] is
 //! the synthetic stream of ROM17 section IV-B, [`opposed_triple`] that of LR11 section 5.1.
@@ -11,7 +11,7 @@ use super::Memory;
 use crate::example::{Example, SparseView, TaskId};
 use crate::rng::generator;
 
-/// A stream and the vectors that made its labels, one a task.
+/// A stream and the vectors that made its labels, one per task.
 #[derive(Debug, Clone)]
 pub struct Synthetic {
     /// The examples; tasks are named `1`, `2`, ….
@@ -33,7 +33,7 @@ pub struct Related {
     pub examples: usize,
     /// Length of each task's deviation from the common vector, which has length 1.
     pub spread: f64,
-    /// How many of the tasks, the last ones, have a vector of their own instead.
+    /// Number of outliers, the last tasks, which have a vector of their own instead.
     pub outliers: usize,
     /// Least |w_i'x| of an example; 0 for none. Vectors w_i and x have length 1.
     pub margin: f64,
@@ -59,7 +59,7 @@ impl Default for Related {
 }
 
 impl Related {
-    /// Makes the stream. Two streams that differ in the seed alone share nothing.
+    /// Generates the stream. Two streams that differ only in the seed share nothing.
     pub fn generate(&self) -> Synthetic {
         let mut rng = generator(self.seed, 0);
         let common = unit(normal(&mut rng, self.features));
@@ -86,7 +86,7 @@ impl Related {
 }
 
 /// ROM17 section IV-B: five tasks in R^100, each a Gaussian step from the one before; the last step has the given
-/// variance, so that task 5 is an outlier when it is large. Rounds of one example a task, x ~ N(0, I), 1 % flips.
+/// variance, so that task 5 is an outlier when it is large. Rounds of one example per task, x ~ N(0, I), 1 % flips.
 pub fn random_walk(outlier_variance: f64, rounds: usize, seed: u64) -> Synthetic {
     const FEATURES: usize = 100;
     let mut rng = generator(seed, 0);

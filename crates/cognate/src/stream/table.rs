@@ -1,7 +1,7 @@
-//! Rows that lie in someone else's memory: sparse, row by row, or column by column, of any width of number.
+//! Rows in borrowed memory: sparse, row by row, or column by column, of 32-bit or 64-bit numbers.
 //!
-//! Only the few hundred rows of the batch under way are ever copied, and they are checked as they are: whoever owns
-//! the memory may have changed it since [`Table::check`] looked.
+//! Only the few hundred rows of the current batch are ever copied, and they are checked again then: the owner of the
+//! memory may have changed it since [`Table::check`].
 
 use super::batch::{Batch, NO_LABEL};
 use super::error::Problem;
@@ -9,7 +9,7 @@ use super::labels::LabelRule;
 use super::{Labels, Preprocess, RowTasks, Stream, StreamError};
 use crate::example::{BIAS_FEATURE, TaskId, is_valid};
 
-/// Whole numbers as they lie in memory.
+/// Whole numbers in borrowed memory.
 #[derive(Debug, Clone, Copy)]
 pub enum Indices<'a> {
     /// Of 32 bits.
@@ -18,7 +18,7 @@ pub enum Indices<'a> {
     I64(&'a [i64]),
 }
 
-/// Real numbers as they lie in memory.
+/// Real numbers in borrowed memory.
 #[derive(Debug, Clone, Copy)]
 pub enum Values<'a> {
     /// Of 32 bits.
@@ -27,7 +27,7 @@ pub enum Values<'a> {
     F64(&'a [f64]),
 }
 
-/// Examples without task and label, one a row; features are columns, counted from 0.
+/// Examples without task and label, one per row; features are columns, counted from 0.
 #[derive(Debug, Clone)]
 pub enum Table<'a> {
     /// Compressed sparse rows: row r has the entries from `starts[r]` to `starts[r + 1]`.
@@ -41,7 +41,7 @@ pub enum Table<'a> {
         /// Number of columns.
         columns: usize,
     },
-    /// Row after row; zeros are no features.
+    /// Dense, row after row; zeros are not stored as features.
     Rows {
         /// All values.
         values: Values<'a>,
@@ -50,7 +50,7 @@ pub enum Table<'a> {
         /// Number of columns.
         columns: usize,
     },
-    /// Columns, each as long as there are rows; zeros are no features.
+    /// Dense columns, each with one value per row; zeros are not stored as features.
     Columns {
         /// The columns.
         columns: Vec<Values<'a>>,
@@ -66,14 +66,14 @@ pub enum TableError {
     /// Two parts that belong together have different lengths.
     #[error("there are {found} {what}; expected {expected}")]
     Length {
-        /// Of what there are too many or too few.
+        /// What there are too many or too few of.
         what: &'static str,
         /// How many there are.
         found: usize,
         /// How many there should be.
         expected: usize,
     },
-    /// The starts of sparse rows are no starts.
+    /// The starts of sparse rows are out of order or out of range.
     #[error("row {row} begins at entry {found}; expected {least} to {most}")]
     Start {
         /// The row.
@@ -85,7 +85,7 @@ pub enum TableError {
         /// Number of entries.
         most: usize,
     },
-    /// An index that is no column.
+    /// An index that is not a column.
     #[error("row {row}: feature index {index}; expected 0 to {largest}")]
     Index {
         /// The row.
@@ -105,13 +105,19 @@ pub enum TableError {
         /// This one.
         index: i64,
     },
-    /// A value, label, task or name that cannot be one.
+    /// An invalid value, label, task or name.
     #[error("row {row}: {problem}")]
     Row {
         /// The row.
         row: usize,
         /// What is wrong with it.
         problem: Problem,
+    },
+    /// A row that was bad at first and good when it was looked at again.
+    #[error("row {row} changed while it was being read")]
+    Changed {
+        /// The row.
+        row: usize,
     },
 }
 
@@ -193,10 +199,10 @@ impl Table<'_> {
         }
     }
 
-    /// Looks at everything, so that nothing is learnt from a table that goes wrong further down.
+    /// Checks the whole table, so that nothing is learnt from one with an error further down.
     ///
     /// # Errors
-    /// When lengths do not fit, indices are no columns or do not increase, or values are not finite; the first of these.
+    /// When lengths differ, indices are out of range or do not increase, or values are not finite; the first of these.
     pub fn check(&self, features: Option<u32>) -> Result<(), TableError> {
         let expect = |what: &'static str, found: usize, expected: usize| {
             if found == expected { Ok(()) } else { Err(TableError::Length { what, found, expected }) }
@@ -276,7 +282,7 @@ fn sparse_row<I: Copy + Into<i64>, V: Copy + Into<f64>>(
     largest: u32,
     sink: &mut impl Sink,
 ) -> Result<(), TableError> {
-    // Without a branch an entry; who is to blame is found out only where somebody is.
+    // No branch per entry; the bad one is searched only where there is one.
     let (mut increasing, mut previous) = (true, -1);
     for index in indices {
         let index: i64 = (*index).into();
@@ -313,8 +319,8 @@ fn culprit<I: Copy + Into<i64>, V: Copy + Into<f64>>(
         }
         previous = index;
     }
-    // Somebody changed the memory between the two looks at it.
-    TableError::Length { what: "entries that stay as they are", found: 0, expected: indices.len() }
+    // The owner of the memory changed it between the two looks at it.
+    TableError::Changed { row }
 }
 
 fn bad_value(row: usize, value: f64) -> TableError {
@@ -332,7 +338,7 @@ fn dense_row(
             return Err(bad_value(row, value));
         }
         if value != 0.0 {
-            // There are as many columns as numbers of 32 bits at most: nobody has memory for more.
+            // No memory holds more columns than there are 32-bit numbers.
             let index = u32::try_from(column).unwrap_or(u32::MAX);
             if index > largest {
                 return Err(TableError::Index { row, index: index.into(), largest });
@@ -364,10 +370,10 @@ const BATCH_ROWS: usize = 256;
 const BATCH_FEATURES: usize = 1 << 17;
 
 impl<'a> TableStream<'a> {
-    /// Rows with a task each, or one for all; `features` is their number where it was declared.
+    /// Rows with one task each, or one for all; `features` is their number, if declared.
     ///
     /// # Errors
-    /// When there are neither as many tasks as rows nor one.
+    /// When there is neither one task per row nor one for all.
     pub(crate) fn new(
         table: &'a Table<'a>,
         tasks: &'a RowTasks,
@@ -391,10 +397,10 @@ impl<'a> TableStream<'a> {
         })
     }
 
-    /// The same rows with labels: -1 and +1 or 0 and 1, or any where they are [`Labels::Real`].
+    /// The same rows with labels: -1 and +1 or 0 and 1, or any number with [`Labels::Real`].
     ///
     /// # Errors
-    /// When there are not as many as rows, or one is none; all are looked at.
+    /// When there is not one label per row, or one is invalid; all are checked.
     pub fn labelled(mut self, labels: Values<'a>, which: Labels) -> Result<Self, TableError> {
         if labels.len() != self.table.rows() {
             let (found, expected) = (labels.len(), self.table.rows());
@@ -409,7 +415,7 @@ impl<'a> TableStream<'a> {
     /// The same rows in this order.
     ///
     /// # Errors
-    /// When a number is none of a row.
+    /// When a row is out of range.
     pub fn ordered(mut self, order: &'a [i64]) -> Result<Self, TableError> {
         let rows = self.table.rows();
         let is_row = |row: i64| usize::try_from(row).is_ok_and(|row| row < rows);
@@ -435,7 +441,7 @@ impl<'a> TableStream<'a> {
         accepted.map_err(|problem| TableError::Row { row, problem })
     }
 
-    /// The number that the task of a row goes out with.
+    /// The number with which the task of a row is served.
     fn task(&mut self, row: usize, batch: &mut Batch) -> TaskId {
         let id = self.tasks.ids[if self.tasks.len() == 1 { 0 } else { row }];
         let Some(at) = id.index().checked_sub(self.tasks.known) else { return id };

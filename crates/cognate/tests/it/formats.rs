@@ -140,7 +140,7 @@ fn bad_vw_lines_are_refused_with_the_place() {
         (b"1 |\xff a", "4: found \"\\xff\"; expected text in UTF-8"),
         (
             b"1 |f^g a",
-            "4: found namespace \"f^g\"; expected one without `^`, which parts it from its features",
+            "4: found namespace \"f^g\"; expected one without `^`, which separates it from its features",
         ),
         (b"1 'a\0b |f a", "3: found \"a\\u{0}b\"; expected the name of a task"),
     ] {
@@ -204,7 +204,7 @@ fn bad_csv_rows_are_refused_with_the_place() {
         refused(&csv, HEADER, "a,1,2,red\n", bad, message);
     }
     for (header, message) in [
-        ("a,b,a,label\n", "in:1:5: found column \"a\" a second time; column 1 is called so, too"),
+        ("a,b,a,label\n", "in:1:5: found column \"a\" a second time; column 1 has the same name"),
         ("a,,label\n", "in:1:3: column 2 has no name; expected a header"),
         ("lable,x\n", "in:1:1: no column is called \"label\"; the header has (lable, x)"),
         ("label,\"x\n", "in:1:7: found a quote that is not closed on its line; expected a second one"),

@@ -38,7 +38,7 @@ struct Sample {
     label: f64,
 }
 
-/// Rounds of one example a task, in task order.
+/// Rounds of one example per task, in task order.
 fn stream(rounds: usize, seed: u64) -> Vec<Sample> {
     let made = Related {
         tasks: TASKS,

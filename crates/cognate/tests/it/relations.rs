@@ -241,7 +241,7 @@ fn a_run_says_what_became_of_priming() {
     );
     assert_eq!(remarks(json!({"priming": 100})), "");
     let scale_free = remarks(json!({"relation": "scale-free"}));
-    assert!(scale_free.starts_with("the learned relation is trusted by "), "{scale_free}");
+    assert!(scale_free.starts_with("the learned relation has a weight of "), "{scale_free}");
 }
 
 /// A task that never appears learns what it is taught, and harms nobody.

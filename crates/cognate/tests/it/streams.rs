@@ -115,7 +115,7 @@ fn interleaving_takes_the_tasks_in_turn() {
     let uneven = drain(&mut memory(&text).ordered(Order::Interleave, 1, true)).unwrap_err();
     assert_eq!(
         uneven,
-        "the stream: task b has 1 examples but task a has 4; a simultaneous stream needs as many of each"
+        "the stream: task b has 1 examples but task a has 4; a simultaneous stream needs equally many of each"
     );
 }
 

@@ -198,7 +198,7 @@ fn row(
     let percent = |error: f64| format!("{:.2}", 100.0 * error);
     let to = |error: f64| format!("{:+.1} %", 100.0 * (adaptive / error - 1.0));
     let errors = [&logistic[..], &[least(&squared), adaptive, other.0]].concat();
-    // The winner of the row is bold, whoever that is, and so are its equals as shown.
+    // The winner of the row is bold, and so are those shown as equal.
     let winner = percent(least(&errors));
     let bold = |shown: String| if shown == winner { format!("**{shown}**") } else { shown };
     let shown: Vec<String> = errors.iter().map(|error| bold(percent(*error))).collect();

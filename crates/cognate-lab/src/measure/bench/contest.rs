@@ -1,6 +1,6 @@
 //! How one stream is measured: contestants take turns, round after round.
 //!
-//! A busy machine slows whoever runs at that moment; turns spread this over all, and the minimum drops it.
+//! A busy machine slows the one that runs at that moment; turns spread this over all, and the minimum drops it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl Arena<'_> {
     /// The command of a contestant on a pair of files with the same examples.
     pub(super) fn command(&self, who: Contestant, svm: &Path, vw: &Path, preset: &Preset) -> Vec<OsString> {
         let bits = preset.vw_bits;
-        // b = K: a task's own mistakes and everybody's count alike, as in the crossed features of the others.
+        // b = K: a task's own mistakes and those of all tasks count equally, as in the crossed features of the others.
         let strength = format!("interaction.coupled.b={}", preset.tasks);
         let ours = |words: &[&str], after: &[&str]| {
             let mut command: Vec<OsString> = vec![self.cognate.clone().into()];
@@ -128,7 +128,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 pub(super) struct Contest<'a> {
     /// The stream.
     pub(super) stream: &'a Stream,
-    /// One series a contestant that could run.
+    /// One series per contestant that could run.
     pub(super) series: Vec<Series>,
     /// What Python and VW's engine cost before the first example; taken off VW's series.
     pub(super) vw_start: Option<Cost>,

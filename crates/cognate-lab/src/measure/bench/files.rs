@@ -107,7 +107,7 @@ pub(super) fn generated(folders: &Folders, preset: &Preset, rows: u64) -> Result
         let summary = whole(&path, |out| Ok(streams::write(preset, rows, out)?))?;
         let share = |count: u64| count as f64 / rows as f64;
         eprintln!(
-            "{}: {:.1} non-zeros an example, {:.2} % positive, {:.2} % flipped",
+            "{}: {:.1} non-zeros per example, {:.2} % positive, {:.2} % flipped",
             preset.name,
             share(summary.nonzeros),
             100.0 * share(summary.positives),

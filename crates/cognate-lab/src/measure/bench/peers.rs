@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::files::{Folders, Stream};
 use super::measure::{Cost, measure};
 
-/// The pinned versions, one `name==version` a line.
+/// The pinned versions, one `name==version` per line.
 const PINS: &str = include_str!("peers.txt");
 
 /// A program that learns the same streams.
@@ -131,7 +131,7 @@ fn is_installed(peer: Peer, installed: &str) -> bool {
     peer.packages().iter().all(|package| installed.lines().any(|line| line == pin(package)))
 }
 
-/// What is installed, one `name==version` a line.
+/// What is installed, one `name==version` per line.
 fn freeze(python: &Path) -> String {
     let output = Command::new(python).args(["-m", "pip", "freeze"]).stderr(Stdio::null()).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()

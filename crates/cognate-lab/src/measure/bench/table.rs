@@ -113,7 +113,7 @@ pub(super) fn sweeps(facts: &str, sweeps: &[(&Stream, Vec<Sized>)]) -> String {
     )
 }
 
-/// Instructions an example.
+/// Instructions per example.
 pub(super) fn instructions(facts: &str, counts: &[(&Stream, Counts)]) -> String {
     let rows = counts.iter().map(|(stream, counts)| {
         let each = |count: u64| format!("{:.0}", count as f64 / counts.examples as f64);

@@ -61,7 +61,7 @@ pub(super) fn run(options: &Options) -> Result<bool> {
     println!("{table}");
     publish(options, "curve", &table)?;
     if options.write {
-        // What the budget costs: differences would be lost beside the mistakes that nobody can help.
+        // What the budget costs: differences would be lost beside the mistakes that no learner can avoid.
         let series = LEARNERS.iter().zip(&rows).map(|(id, row)| Series {
             name: id.trim_start_matches("budget-").to_owned(),
             points: budgets

@@ -1,7 +1,7 @@
 //! Does memory stay flat? Peak resident memory of the program after a tenth of the rounds and after all.
 //!
-//! Labels follow a few features that all examples have; the others never come again, so that whoever keeps anything
-//! of an example that is gone grows.
+//! Labels follow a few features that all examples have; the others never come again, so that a learner that keeps anything
+//! of a forgotten example grows.
 
 use std::fmt::Write as _;
 use std::fs::File;

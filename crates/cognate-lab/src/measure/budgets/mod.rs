@@ -112,7 +112,7 @@ fn independent(kernel: &Value) -> Value {
     json!({"kernel-perceptron": {"interaction": "independent", "kernel": kernel}})
 }
 
-/// A budget that is a share of so many examples.
+/// A budget that is a share of this many examples.
 fn share_of(examples: u64, share: f64) -> u64 {
     ((share * examples as f64).round() as u64).max(1)
 }

@@ -3,7 +3,7 @@
 //! Counted is computing only, on data in memory: for ours one pass in which every example is predicted and learnt, on one
 //! thread; for the others one call of scikit-learn's `rbf_kernel` (on rows as an array, or as a sparse matrix
 //! where that is faster) or of a product of scipy's sparse matrices, for all n rows and the first B, with the threads that they
-//! take by themselves. Everyone runs once a round, so that what disturbs the machine disturbs all.
+//! take by themselves. Everyone runs once per round, so that what disturbs the machine disturbs all.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
@@ -58,7 +58,7 @@ struct Cost {
 /// One of the two.
 type Figure = fn(&Cost) -> f64;
 
-/// What everyone took on a set, a run a round.
+/// What everyone took on a set, one run per round.
 struct Contest {
     rows: usize,
     budget: u64,

@@ -19,7 +19,7 @@ use super::{Measured, Options};
 use crate::fitting::generator;
 use crate::measure::root;
 
-/// Points a task, noise: CS15 section 5.1.
+/// Points per task, noise: CS15 section 5.1.
 const POINTS: usize = 30;
 const NOISE: f64 = 0.1;
 /// How close to the optimum, as a share of it.

@@ -119,7 +119,7 @@ pub(super) fn school(options: &Options) -> Result<Measured> {
     Ok(Measured { text, broken })
 }
 
-/// What one ridge regression for all explains, with a feature more a school that tells its pupils.
+/// What one ridge regression for all explains, with one more feature per school that marks its pupils.
 fn pooled_ridge(lines: &[Line], train: &[usize], test: &[usize], search: &Search<'_>) -> Result<f64> {
     let with_dummy = |line: &Line| {
         let mut x = line.x.clone();

@@ -15,20 +15,20 @@ use crate::interaction::{CoupledConfig, InteractionConfig};
 pub struct AdaptiveConfig {
     /// How tasks influence each other
     pub interaction: InteractionConfig,
-    /// What is made small
+    /// Loss to minimise
     pub loss: Loss,
-    /// Half-life in examples: what was learnt so long ago counts half as much against what is new; left out, nothing is forgotten
+    /// Half-life in examples: what was learnt that long ago counts half as much as what is new; left out, nothing is forgotten
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub forget: Option<f64>,
-    /// Whether the mean of all weights so far predicts, late ones counting more: steadier, seldom better; not with `forget`
+    /// Predict with averaged weights, recent ones weighted more: steadier, seldom better; not with `forget`
     pub average: bool,
-    /// Groups that tasks sort themselves into, each sharing weights of its own: for tasks of several kinds; with b = "auto"
+    /// Groups that tasks sort themselves into, each with shared weights of its own: for tasks of several kinds; with b = "auto"
     #[schemars(range(min = 1, max = 64))]
     pub groups: usize,
-    /// Whether there is a weight for a feature that is always 1
+    /// Learn a weight for a feature that is always 1
     pub intercept: bool,
-    /// How far first steps go, against what suits most data; positive
+    /// Length of the first steps, relative to what suits most data; positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub rate: f64,
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::example::hinge;
 use crate::linalg::exponential::exp_of_negative;
 
-/// What is made small.
+/// Loss to minimise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

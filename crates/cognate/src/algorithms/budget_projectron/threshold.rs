@@ -48,7 +48,7 @@ impl Threshold {
 
     pub(in crate::algorithms) fn restore(&mut self, longest: f64) -> Result<(), StateError> {
         if !(longest.is_finite() && longest >= 0.0) {
-            return Err(StateError::new("the length of the longest example is no number"));
+            return Err(StateError::new("the length of the longest example is not a number"));
         }
         self.longest = longest;
         Ok(())

@@ -1,9 +1,9 @@
-//! A coefficient a task and kept example, stored as often as tasks differ.
+//! One coefficient per task and kept example, stored as often as tasks differ.
 //!
 //! Every change of the coefficients acts on all tasks alike, so for a mistake on task i they are sums of what task i was
 //! taught, V_i, seen through R: beta_l = sum_i R\[l, i\] V_i. Where R is `own I + shared 11'` among n tasks, that is
 //! `own V_l + shared S` with S = sum_i V_i: tasks that never erred share S, and those on their own have V_l alone. In
-//! other components beta_l is kept itself, a set a task.
+//! other components beta_l is kept itself, one set per task.
 
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ impl Sets {
         self.own.iter().chain(&self.sums).filter(|set| !set.is_empty()).count()
     }
 
-    /// The coefficients of a task, one a kept example, as a function.
+    /// The coefficients of a task, one per kept example, as a function.
     pub(super) fn of<'a>(
         &'a self,
         graph: &'a TaskGraph,
@@ -165,7 +165,7 @@ impl Sets {
         self.len -= 1;
     }
 
-    /// Puts sum_l (beta_l)_j^2 over all tasks l into `squares`, one an example.
+    /// Puts sum_l (beta_l)_j^2 over all tasks l into `squares`, one per example.
     pub(super) fn squares(&self, graph: &TaskGraph, tasks: usize, squares: &mut Vec<f64>) {
         squares.clear();
         squares.resize(self.len, 0.0);

@@ -1,4 +1,4 @@
-//! What a user writes about a batch, and what becomes of it.
+//! The settings of a batch learner, and what they become.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,13 +17,13 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ConvexConfig {
-    /// What a prediction costs
+    /// Loss of a prediction
     pub loss: Loss,
-    /// Whether the losses of a task are summed, or averaged so that tasks count alike
+    /// Sum the losses of each task, or average them so that tasks count equally
     pub weights: ConvexWeights,
-    /// How the likeness of two examples is measured
+    /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
-    /// What the structure of the tasks may be, and costs
+    /// Penalty on the structure A of the tasks
     pub penalty: PenaltyConfig,
     /// Weight of the penalty, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
@@ -31,15 +31,15 @@ pub struct ConvexConfig {
     /// Weight of the squared norm of all weights, whatever the structure; MTRL's lambda_1
     #[schemars(range(min = 0.0))]
     pub ridge: f64,
-    /// Whether every task has an intercept that costs nothing
+    /// Give every task an intercept, without a penalty
     pub intercept: bool,
-    /// The barrier: delta^2 tr(A^-1) keeps A away from singular ones; 0 is the problem itself
+    /// Weight of a barrier: delta^2 tr(A^-1) keeps A away from singular matrices; 0 solves the problem itself
     #[schemars(range(min = 0.0))]
     pub delta: f64,
-    /// How far above the minimum the objective may be, as a share of it
+    /// How far above the minimum the objective may end, relative to it
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub tolerance: f64,
-    /// Iterations at most
+    /// Largest number of iterations
     #[schemars(range(min = 1))]
     pub max_iterations: u32,
 }
@@ -61,19 +61,19 @@ impl Default for ConvexConfig {
     }
 }
 
-/// How the losses of a task add up.
+/// How the losses of a task are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ConvexWeights {
-    /// Summed: every example counts alike
+    /// Summed: every example counts equally
     #[default]
     Sum,
-    /// Averaged: every task counts alike (CS15 eq. 1)
+    /// Averaged: every task counts equally (CS15 eq. 1)
     Mean,
 }
 
-/// What the structure A of the tasks may be.
+/// Penalty on the structure A of the tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 #[schemars(transform = allow_bare_names)]
@@ -91,7 +91,7 @@ pub enum PenaltyConfig {
     Rows(NoParameters),
     /// A is known: from an interaction (graph, variance, matrix), or from a code of the labels
     Fixed(FixedConfig),
-    /// Single tasks: A = I
+    /// Separate tasks: A = I
     None(NoParameters),
 }
 
@@ -122,7 +122,7 @@ impl Default for SchattenConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClusterConfig {
-    /// Number of groups, at most that of the tasks
+    /// Number of groups, at most the number of tasks
     #[schemars(range(min = 1))]
     pub clusters: u32,
     /// Cost of the mean of all tasks, positive
@@ -166,12 +166,12 @@ impl Default for LogDetConfig {
 pub struct FixedConfig {
     /// The inverse of A: `coupled` with b is the variance of the tasks around their mean, `graph` is I + L
     pub interaction: InteractionConfig,
-    /// Instead: a code L of the labels, a row a dimension and a column a task; A = L'L
+    /// Instead of `interaction`: a code L of the labels, with one row per dimension and one column per task; A = L'L
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coding: Option<Vec<Vec<f64>>>,
 }
 
-/// K x K matrices beyond this take gigabytes, and minutes an iteration.
+/// K x K matrices beyond this take gigabytes, and minutes per iteration.
 pub(super) const MOST_TASKS: usize = 4000;
 
 impl PenaltyConfig {
@@ -283,7 +283,7 @@ impl Parameters for ConvexConfig {
 }
 
 impl ConvexConfig {
-    /// That nothing is wrong with the parameters themselves.
+    /// Checks the parameters themselves.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         ConfigError::check(self.validate())
     }

@@ -7,7 +7,7 @@
 //! their margins; see `hedge.rs` for weights and guarantee.
 //!
 //! State: for every member, the two parts that a Perceptron with uniform R keeps, side by side; mistakes of each.
-//! Cost: five times that of one member in arithmetic and in memory, one lookup a feature for all. O(s) whatever K is.
+//! Cost: five times that of one member in arithmetic and in memory, one lookup per feature for all. O(s) whatever K is.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ use crate::weights::{SideBySide, SlotTablesState};
 /// Learners side by side.
 pub(super) const MEMBERS: usize = 5;
 
-/// A number a member.
+/// One number per member.
 pub(super) type Lanes = [f64; MEMBERS];
 
 /// Inner products of one example with both parts of every member, or factors of them.
@@ -199,7 +199,7 @@ impl Auto {
         Scales { own: mix(weights, scales.own), shared: mix(weights, scales.shared) }
     }
 
-    /// b of each member, and how much it is trusted.
+    /// b of each member, and its weight.
     pub(super) fn strengths(&self, tasks: usize) -> Vec<(f64, f64)> {
         strengths(tasks).into_iter().zip(self.mixture.hedge.weights()).collect()
     }
@@ -239,7 +239,7 @@ pub(crate) struct AutoState {
 }
 
 impl AutoState {
-    /// Takes out a task's own weights; tasks after it come one number earlier.
+    /// Removes a task's own weights; tasks after it move one number down.
     pub(crate) fn remove_task(&mut self, task: usize) {
         self.weights.remove_task(task);
     }

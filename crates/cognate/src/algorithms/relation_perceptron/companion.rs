@@ -7,11 +7,11 @@
 //! over the rounds on which one of them is wrong decides: once R has won by two standard deviations (and 10 such
 //! rounds), updates go where R says. Where sharing does not help, that never happens.
 //!
-//! What if: beside the learner whose R moves learns one without any relation, a Perceptron a task. Predictions are the
+//! What if: beside the learner whose R moves learns one without any relation, one Perceptron per task. Predictions are the
 //! mean of both margins, each by how much it is trusted (hedge.rs). Until the test decides both learn the same, and
 //! only one keeps it. So a relation that was good at first and turns out
-//! bad costs little; and the mean of two errs less than either. Who is trusted by less than a millionth is asleep: it
-//! learns no more and says what the other says, so that trust stays as it is and nothing is paid for it.
+//! bad costs little; and the mean of two errs less than either. One whose weight falls below a millionth is asleep: it
+//! no longer learns and says what the other says, so that weights stay as they are and nothing is paid for it.
 //!
 //! `scale-free` weighs its evidence itself and needs no test; it has the companion.
 
@@ -33,10 +33,10 @@ const LEAST_ROUNDS: u64 = 10;
 /// Standard deviations by which R must have won.
 const DEVIATIONS: f64 = 2.0;
 
-/// Who is trusted less than this has lost for good.
+/// One whose weight is below this has lost for good.
 const LEAST_TRUST: f64 = 1e-6;
 
-/// Who learns no more.
+/// The one that no longer learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asleep {
     /// The one without a relation.
@@ -54,7 +54,7 @@ pub(super) struct Companion {
     test: SignTest,
 }
 
-/// Who was right when the other was not.
+/// How often each was right when the other was not.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct SignTest {
     wins: u64,
@@ -82,7 +82,7 @@ impl Companion {
         self.trust.margin([alone, moved])
     }
 
-    /// How much the one whose R moves is trusted.
+    /// The weight of the one whose R moves.
     pub(super) fn trust(&self) -> f64 {
         self.trust.weights()[1]
     }
@@ -116,7 +116,7 @@ impl Companion {
         self.test.decided.is_some()
     }
 
-    /// From here on the one alone has weights of its own: a list a task, those that both have learnt.
+    /// From here on the one alone has weights of its own: one list per task, those that both have learnt.
     pub(super) fn take_over(&mut self, weights: impl Iterator<Item = Vec<(u32, f64)>>) {
         for (task, weights) in weights.enumerate() {
             // Weights may be larger than values of examples are allowed to be.

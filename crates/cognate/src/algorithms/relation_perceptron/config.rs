@@ -1,4 +1,4 @@
-//! What a user writes about a learned relation.
+//! The settings of a learned relation.
 
 use std::fmt;
 
@@ -13,21 +13,21 @@ use crate::error::ConfigProblem;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RelationPerceptronConfig {
-    /// How R follows the weights
+    /// How R is computed from the weights
     pub relation: Relation,
-    /// How far R moves at a mistake; left out, 0.001 for `log-det` and 0.0001 for `von-neumann`, and the others need none
+    /// How far R moves at a mistake; left out, 0.001 for `log-det` and 0.0001 for `von-neumann`; the others have none
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<f64>,
-    /// The round from which R moves: a count, a fraction of the stream like "50%", or "auto", which finds out
+    /// Round from which R moves: a count, a fraction of the stream like "50%", or "auto", which finds it
     pub priming: Priming,
-    /// What becomes of the trace of R after every change
+    /// What happens to the trace of R after every change
     pub trace: Trace,
-    /// How much of the start is mixed into R after every change, from 0 to 1; left out, 0.3 for `covariance`, 0.1 for `batch-optimal`, else 0
+    /// Share of the initial R that is mixed into R after every change, from 0 to 1; left out, 0.3 for `covariance`, 0.1 for `batch-optimal`, else 0
     #[schemars(range(min = 0.0, max = 1.0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shrink: Option<f64>,
-    /// R is this times the identity at first
+    /// Initial R, as a multiple of the identity
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub start: f64,
 }
@@ -45,7 +45,7 @@ impl Default for RelationPerceptronConfig {
     }
 }
 
-/// How a relation follows the weights.
+/// How the relation is computed from the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -62,12 +62,12 @@ pub enum Relation {
     ScaleFree,
 }
 
-/// What becomes of the trace of R after every change.
+/// What happens to the trace of R after every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Trace {
-    /// R is rescaled to the trace that it started with
+    /// R is rescaled to its initial trace
     Start,
     /// Nothing
     None,

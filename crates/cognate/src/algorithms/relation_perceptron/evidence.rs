@@ -14,7 +14,7 @@
 //! Of the matrix of these the largest eigenvalues are kept, at most 15, less the 1/10 that is the diagonal's: C = L L'
 //! off the diagonal, with ones on it. Rows of L are at most sqrt(9/10) long, so C is positive definite with eigenvalues
 //! of at least 1/10. What is cut off is
-//! mostly noise, and with L margins need no more than 15 numbers a feature, whatever K is.
+//! mostly noise, and with L margins need no more than 15 numbers per feature, whatever K is.
 //!
 //! An example has to meet the weights of all tasks to be evidence, which costs more than to learn it: a task's first
 //! 64 are all taken, of the others one in eight.
@@ -36,7 +36,7 @@ const PRIOR_VARIANCE: f64 = 0.02;
 const ALL_TAKEN: u64 = 64;
 const ONE_IN: u64 = 8;
 
-/// A row a task: 1, then its row of L.
+/// One row per task: 1, then its row of L.
 pub(super) type Factors = Vec<[f64; FACTORS]>;
 
 /// The factors of a task that is correlated with none.

@@ -1,13 +1,13 @@
 //! R that follows W'W by one of the rules of LR11, and the weights that it teaches.
 //!
 //! W'W is kept by updates of rank two (linalg/gram_rows.rs) and R itself is kept, so `log-det` and `covariance` take
-//! O(K s + K^2) a mistake and nothing is ever inverted. `von-neumann` keeps log R, where no exponential is: R is
+//! O(K s + K^2) per mistake and nothing is ever inverted. `von-neumann` keeps log R, where no exponential is: R is
 //! exp(log R - largest eigenvalue), rescaled, which cannot overflow whatever eta is. `batch-optimal` takes the root on
-//! the spectrum. Both are O(K^3) a mistake.
+//! the spectrum. Both are O(K^3) per mistake.
 //!
 //! Safe steps, where numbers end: a change that would leave R infinite, or with `trace` none beyond 1e100 for examples
 //! of length 1, is not made; `log-det` with an eta so large that eta W'W overflows goes to where it would go in the
-//! limit, W'W rescaled; `covariance` does not move where weights have no variance to speak of. R is looked at every K changes, at least 16,
+//! limit, W'W rescaled; `covariance` does not move where weights have hardly any variance. R is looked at every K changes, at least 16,
 //! and gets a billionth of its mean eigenvalue on its diagonal when it has lost its last digits of definiteness, as
 //! happens with more tasks than features.
 
@@ -77,7 +77,7 @@ impl Rule {
         blend.is_some()
     }
 
-    /// The trace that R started with, for so many tasks.
+    /// The initial trace of R, for this many tasks.
     fn target(&self, tasks: usize) -> f64 {
         self.start * tasks as f64
     }

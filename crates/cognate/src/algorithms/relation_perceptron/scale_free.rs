@@ -7,7 +7,7 @@
 //!
 //! State: v_i, the sum of y x over the mistakes of task i, and |v_i|^2; the evidence; C = L L' with ones on the diagonal,
 //! L of at most 15 columns; V L, and the sum of all v_i. C is formed anew when mistakes have grown by an eighth
-//! (K, K^2/256 and 8 at least), so its O(K^3 + d K) are O(K^2) a mistake or less, and 1/K of an update of all tasks.
+//! (K, K^2/256 and 8 at least), so its O(K^3 + d K) are O(K^2) per mistake or less, and 1/K of an update of all tasks.
 //!
 //! Predict: the mean of four readings of the same weights: no sharing, C, and R with 1 on the diagonal and 0.1, or
 //! 0.5, everywhere else (`coupled` with b = K/9 and b = K); each by how much it is trusted (hedge.rs). The mean is R
@@ -39,7 +39,7 @@ const UNIFORM: [f64; 2] = [0.1, 0.5];
 pub(super) struct ScaleFree {
     start: f64,
     shrink: f64,
-    /// A row a feature: the sum of all v_i and V L, then V.
+    /// One row per feature: the sum of all v_i and V L, then V.
     rows: TaskRows,
     /// |v_i|^2.
     squares: Vec<f64>,
@@ -257,7 +257,7 @@ impl ScaleFree {
     }
 }
 
-/// 1 / sqrt(x), 0 where that is no number.
+/// 1 / sqrt(x), 0 where that is not finite.
 fn inverse_root(square: f64) -> f64 {
     let inverse = 1.0 / square.sqrt();
     if inverse.is_finite() { inverse } else { 0.0 }
@@ -268,7 +268,7 @@ fn inverse_root(square: f64) -> f64 {
 pub(crate) struct ScaleFreeState {
     vectors: TaskRowsState,
     squares: Block<f64>,
-    /// Examples seen and taken as evidence, and what they say: a row a task.
+    /// Examples seen and taken as evidence, and what they say: one row per task.
     #[serde(default)]
     seen: Block<u64>,
     examples: Block<u64>,

@@ -21,7 +21,7 @@
 //! Outlier: task i is one when u falls short on it, e - e_i > gamma e: with gamma = 0.4, when the edge of u on the task
 //! is less than three fifths of that on all. Then t_3 v_i is the outlier part q_i; else it counts as individual, and q_i is 0.
 //!
-//! State: u; p_i and v_i of each task; what was counted. Cost: O(s) a round, three numbers a feature.
+//! State: u; p_i and v_i of each task; what was counted. Cost: O(s) per round, three numbers per feature.
 //! `cargo xtask robust` measures it.
 
 use serde::{Deserialize, Serialize};
@@ -371,7 +371,7 @@ pub(crate) struct AutoState {
 }
 
 impl AutoState {
-    /// Takes out a task; those after it come one number earlier.
+    /// Removes a task; those after it move one number down.
     pub(crate) fn remove_task(&mut self, task: usize) {
         self.weights.remove_task(task);
         // The first row is of all tasks.

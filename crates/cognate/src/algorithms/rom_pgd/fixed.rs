@@ -157,7 +157,7 @@ impl Steps {
         }
     }
 
-    /// (6) without its gradients: u shrinks once a round.
+    /// (6) without its gradients: u shrinks once per round.
     fn shrink(&mut self, weights: &mut Weights, tasks: usize) {
         self.shared /= 1.0 + self.config.alpha * self.eta_shared(tasks);
         if self.shared < LEAST_FACTOR {
@@ -325,7 +325,7 @@ pub(crate) struct FixedState {
 }
 
 impl FixedState {
-    /// Takes out a task; those after it come one number earlier.
+    /// Removes a task; those after it move one number down.
     pub(crate) fn remove_task(&mut self, task: usize) {
         self.weights.remove_task(task);
         self.individual.remove_row(task, 1);
