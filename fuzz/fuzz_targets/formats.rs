@@ -5,44 +5,79 @@
 #![no_main]
 
 use cognate::SparseView;
-use cognate::stream::{Batch, Format, Input, Labels, Reader, ReaderOptions, Reading, Stream};
-use cognate::{Example, Tasks};
+use cognate::run::RunOptions;
+use cognate::stream::{
+    Batch, CsvConfig, Format, HashedConfig, Input, Labels, NamingConfig, Normalize, ReadOptions, Stream, StreamConfig,
+    VwConfig,
+};
+use cognate::{Example, Model, RunConfig, Tasks};
 use libfuzzer_sys::fuzz_target;
 
 /// Task, features by name and label (none for NaN), to the bit.
 type Row = (String, Vec<(String, u64)>, Option<u64>);
 
-fn options(choice: u8) -> ReaderOptions {
+/// What is read, and whether by who learns or by who only predicts, who needs no column of labels.
+struct Reading {
+    config: RunConfig,
+    options: ReadOptions,
+    predicts: bool,
+}
+
+fn reading(choice: u8) -> Reading {
     let bit = |at: u8| choice & 1 << at != 0;
+    let task_namespace = (bit(4) && !bit(3)).then(|| "u".to_owned());
     let format = match choice & 3 {
-        0 => Format::Vw,
-        1 => Format::Csv,
-        2 => Format::Jsonl,
-        _ => Format::Svm,
+        0 => Format::Vw(VwConfig { task_namespace }),
+        1 => Format::Csv(CsvConfig::default()),
+        2 => jsonl(),
+        _ => Format::default(),
     };
-    let hashed = bit(2) && format != Format::Svm;
-    ReaderOptions {
-        reading: Reading {
-            format,
-            task_namespace: (bit(4) && format == Format::Vw && !bit(3)).then(|| "u".to_owned()),
-            bits: hashed.then_some(3),
-            names: !(hashed && bit(4)),
-            one_vs_all: bit(3),
-            ..Reading::default()
-        },
-        labels: if bit(5) { Labels::Optional } else { Labels::Required },
-        label_column_may_miss: bit(5),
-        features: (bit(6) && !hashed).then_some(6),
-        skip_bad: if bit(7) { u64::MAX } else { 0 },
-        ..ReaderOptions::default()
+    let hashed = bit(2) && format.has_names();
+    let naming = if hashed {
+        NamingConfig::Hashed(HashedConfig { bits: 3, names: !bit(4) })
+    } else {
+        NamingConfig::default()
+    };
+    let stream = StreamConfig { format, naming, one_vs_all: bit(3), ..StreamConfig::default() };
+    let features = (bit(6) && !hashed).then_some(6);
+    let labels = if bit(5) { Labels::Optional } else { Labels::Required };
+    Reading {
+        config: RunConfig { features, stream, ..RunConfig::default() },
+        options: ReadOptions::default().labels(labels).skip_bad(if bit(7) { u64::MAX } else { 0 }),
+        predicts: bit(5),
     }
 }
 
+fn jsonl() -> Format {
+    Format::Jsonl(Default::default())
+}
+
+/// A model that knows the names of a text, as far as it can be read.
+fn model_of(input: &Input, reading: &Reading) -> Model {
+    // Scaled, so that no margin grows beyond all bounds; names do not depend on it.
+    let stream = StreamConfig { normalize: Normalize::L2, ..reading.config.stream.clone() };
+    let config = RunConfig { stream, ..reading.config.clone() };
+    let mut model = Model::new(&config).expect("the config is good");
+    let mut reader = model.reader(vec![input.clone()], reading.options.clone()).expect("the format fits");
+    let _ = model.learn(&mut reader, &RunOptions::default(), &mut ());
+    let saved = model.to_bytes();
+    let loaded = Model::from_bytes(&saved).expect("what has learnt is a whole model");
+    assert!(loaded.to_bytes() == saved, "saving and loading changed the model");
+    model
+}
+
 /// Everything up to the end or the first error, and whether there was one.
-fn read(text: &[u8], options: &ReaderOptions) -> (Vec<Row>, bool) {
+fn read(text: &[u8], reading: &Reading) -> (Vec<Row>, bool) {
     let input = Input::Bytes { name: "fuzz".to_owned(), bytes: text.into() };
-    let mut reader = Reader::new(vec![input], Tasks::open(), options.clone());
-    let (mut tasks, mut batch, mut rows) = (Tasks::open(), Batch::default(), Vec::new());
+    let (model, options) = (model_of(&input, reading), reading.options.clone());
+    let names = model.names().by_feature();
+    let (reader, mut tasks) = if reading.predicts {
+        (model.prediction_reader(vec![input], options), model.tasks().clone())
+    } else {
+        (reading.config.reader(vec![input], options), Tasks::open())
+    };
+    let mut reader = reader.expect("the format fits");
+    let (mut batch, mut rows) = (Batch::default(), Vec::new());
     loop {
         if let Err(error) = reader.fill(&mut batch) {
             assert!(!error.to_string().is_empty());
@@ -54,7 +89,6 @@ fn read(text: &[u8], options: &ReaderOptions) -> (Vec<Row>, bool) {
         for name in batch.new_tasks() {
             tasks.meet(name).expect("open tasks take any name");
         }
-        let names = reader.names().by_feature();
         for Example { task, features, label } in batch.examples() {
             SparseView::try_new(features.indices(), features.values()).expect("examples are checked");
             assert!(task.index() < tasks.len() && (label.is_nan() || label.abs() == 1.0));
@@ -97,11 +131,13 @@ fn write(rows: &[Row]) -> String {
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, text)) = data.split_first() else { return };
-    let options = options(*choice);
-    let (rows, _) = read(text, &options);
-    if options.reading.bits.is_none() && options.reading.format != Format::Svm {
-        let reading = Reading { format: Format::Jsonl, ..Reading::default() };
-        let plain = ReaderOptions { reading, labels: Labels::Optional, ..ReaderOptions::default() };
+    let reading = reading(*choice);
+    let (rows, _) = read(text, &reading);
+    if reading.config.stream.naming == NamingConfig::default() && reading.config.stream.format.has_names() {
+        let stream = StreamConfig { format: jsonl(), ..StreamConfig::default() };
+        let config = RunConfig { stream, ..RunConfig::default() };
+        let options = ReadOptions::default().labels(Labels::Optional);
+        let plain = Reading { config, options, predicts: false };
         let (again, failed) = read(write(&rows).as_bytes(), &plain);
         assert!(!failed, "what was read and written was refused");
         assert!(again == rows, "what was read and written came back otherwise");

@@ -5,7 +5,7 @@
 #![no_main]
 
 use cognate::{Example, SparseView};
-use cognate::{Model, TaskId};
+use cognate::{Features, Model, TaskId};
 use libfuzzer_sys::fuzz_target;
 
 /// The same file with right lengths and checksums.
@@ -42,6 +42,13 @@ fn exercise(mut model: Model) {
         model.learner().as_inspect().weights(task);
         assert!(!model.learner().as_inspect().relation(task, TaskId(0)).is_nan());
         assert!(!model.learner().as_inspect().influence(task).is_nan());
+    }
+    for features in [Features::Nothing, Features::Numbered(&[(0, 1.0)]), Features::Named(&[("a", 1.0)])] {
+        let _ = model.predict_row(None, features);
+        // What is refused, or dropped, changes nothing; what is learnt need not be finite.
+        let _ = model.rows().push(Some("a"), features, Some(1.0));
+        assert!(model.to_bytes() == saved, "predicting, or giving up, changed the model");
+        let _ = model.clone().learn_one("a", features, 1.0);
     }
     let mut learner = model.learner().clone();
     if let Some(learner) = learner.as_online() {

@@ -6,41 +6,40 @@
 
 use cognate::SparseView;
 use cognate::stream::{
-    Batch, Input, Labels, Normalize, Preprocess, Reader, ReaderOptions, Stream, write_example,
+    Batch, Input, Labels, Normalize, Preprocess, ReadOptions, Stream, StreamConfig, write_example,
 };
-use cognate::{Example, TaskId, Tasks};
+use cognate::{Example, RunConfig, TaskId, Tasks};
 use libfuzzer_sys::fuzz_target;
 
 /// Task, features and label (none for NaN), to the bit.
 type Row = (String, Vec<(u32, u64)>, Option<u64>);
 
-fn options(choice: u8) -> ReaderOptions {
+fn reading(choice: u8) -> (RunConfig, ReadOptions) {
     let bit = |at: u8| choice & 1 << at != 0;
-    ReaderOptions {
-        preprocess: Preprocess {
-            normalize: if bit(0) { Normalize::L2 } else { Normalize::None },
-            clip: bit(1).then_some(0.5),
-            bias: bit(2).then_some(-1.0),
-        },
-        labels: match (bit(3), bit(7)) {
-            (false, _) => Labels::Required,
-            (true, false) => Labels::Optional,
-            (true, true) => Labels::Kept,
-        },
-        features: bit(4).then_some(20),
-        skip_bad: match choice >> 5 & 3 {
-            0 => 0,
-            1 => 2,
-            _ => u64::MAX,
-        },
-        ..ReaderOptions::default()
-    }
+    let stream = StreamConfig {
+        normalize: if bit(0) { Normalize::L2 } else { Normalize::None },
+        clip: bit(1).then_some(0.5),
+        bias: bit(2).then_some(-1.0),
+        ..StreamConfig::default()
+    };
+    let labels = match (bit(3), bit(7)) {
+        (false, _) => Labels::Required,
+        (true, false) => Labels::Optional,
+        (true, true) => Labels::Kept,
+    };
+    let skip_bad = match choice >> 5 & 3 {
+        0 => 0,
+        1 => 2,
+        _ => u64::MAX,
+    };
+    let config = RunConfig { features: bit(4).then_some(20), stream, ..RunConfig::default() };
+    (config, ReadOptions::default().labels(labels).skip_bad(skip_bad))
 }
 
 /// Everything up to the end or the first error, and whether there was one.
-fn read(text: &[u8], options: &ReaderOptions) -> (Vec<Row>, bool) {
+fn read(text: &[u8], config: &RunConfig, options: &ReadOptions) -> (Vec<Row>, bool) {
     let input = Input::Bytes { name: "fuzz".to_owned(), bytes: text.into() };
-    let mut reader = Reader::new(vec![input], Tasks::open(), options.clone());
+    let mut reader = config.reader(vec![input], options.clone()).expect("the config is good");
     let (mut tasks, mut batch, mut rows) = (Tasks::open(), Batch::default(), Vec::new());
     loop {
         if let Err(error) = reader.fill(&mut batch) {
@@ -78,10 +77,10 @@ fn write(rows: &[Row]) -> Vec<u8> {
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, text)) = data.split_first() else { return };
-    let options = options(*choice);
-    let (rows, _) = read(text, &options);
-    if options.preprocess == Preprocess::default() {
-        let (again, failed) = read(&write(&rows), &options);
+    let (config, options) = reading(*choice);
+    let (rows, _) = read(text, &config, &options);
+    if config.stream.preprocess() == Preprocess::default() {
+        let (again, failed) = read(&write(&rows), &config, &options);
         assert!(!failed, "what was read and written was refused");
         assert!(again == rows, "what was read and written came back otherwise");
     }

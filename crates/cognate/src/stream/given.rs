@@ -119,8 +119,8 @@ impl Default for Given {
         Self {
             batch: Batch::default(),
             line: NamedLine::new(Repeats::Refused),
+            closed_rule: rule.clone(),
             rule,
-            closed_rule: rule,
             pairs: Vec::new(),
         }
     }
@@ -131,7 +131,7 @@ impl Given {
     pub(crate) fn clear(&mut self) {
         self.batch.clear();
         self.rule.restart();
-        self.closed_rule = self.rule;
+        self.closed_rule.clone_from(&self.rule);
     }
 
     /// The examples.
@@ -189,13 +189,13 @@ impl Given {
     pub(crate) fn close(&mut self, task: TaskId, label: f64, preprocess: &Preprocess) {
         self.batch.preprocess(preprocess);
         self.batch.close(task, label, self.batch.len() as u64 + 1);
-        self.closed_rule = self.rule;
+        self.closed_rule.clone_from(&self.rule);
     }
 
     /// Leaves nothing of the example that was opened.
     pub(crate) fn abandon(&mut self) {
         self.batch.abandon();
-        self.rule = self.closed_rule;
+        self.rule.clone_from(&self.closed_rule);
     }
 
     fn add_numbered(&mut self, limit: Option<u32>, naming: Naming) -> Result<(), Problem> {

@@ -8,7 +8,7 @@ use crate::example::{TaskId, is_valid};
 use crate::tasks::Tasks;
 
 /// The labels that a stream may have, and which it has used.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct LabelRule {
     labels: Labels,
     seen_minus_one: bool,

@@ -580,11 +580,11 @@ fn a_simultaneous_model_learns_rounds_of_rows() {
             "tasks": tasks, "stream": {"simultaneous": true}, "learner": {"perceptron": {"interaction": "coupled"}},
         }))
     };
-    let rows: [(&str, &[(u32, f64)], f64); 4] = [
-        ("a", &[(0, 1.0), (1, 0.5)], 1.0),
-        ("b", &[(0, 2.0)], -1.0),
-        ("a", &[(1, 1.0)], -1.0),
-        ("b", &[(0, 1.0), (2, 1.0)], 1.0),
+    let rows = [
+        ("a", Features::Numbered(&[(0, 1.0), (1, 0.5)]), 1.0),
+        ("b", Features::Numbered(&[(0, 2.0)]), -1.0),
+        ("a", Features::Numbered(&[(1, 1.0)]), -1.0),
+        ("b", Features::Numbered(&[(0, 1.0), (2, 1.0)]), 1.0),
     ];
     for tasks in [json!(null), json!(2), json!(["a", "b"])] {
         let mut text = simultaneous(tasks.clone());
@@ -596,7 +596,7 @@ fn a_simultaneous_model_learns_rounds_of_rows() {
             for round in rows.chunks(size) {
                 let mut given = model.rows();
                 for (task, features, label) in round {
-                    given.push(Some(task), Features::from(*features), Some(*label)).unwrap();
+                    given.push(Some(task), *features, Some(*label)).unwrap();
                 }
                 given.learn(&mut ()).unwrap();
             }

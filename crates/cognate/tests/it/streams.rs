@@ -251,7 +251,7 @@ fn two_threads_are_one_thread_to_the_byte() {
     let cases: [(Value, u32, Make<'_>); 4] = [
         (json!({}), 1, &|_| Box::new(reader(&text, 0))),
         (json!({}), 3, &|_| Box::new(memory(&text).ordered(Order::Shuffle, 9, false))),
-        (json!({"learner": graph}), 2, &|model| Box::new(reader_for(&model, vec![bytes(&text)]))),
+        (json!({"learner": graph}), 2, &|model| Box::new(reader_for(model, vec![bytes(&text)]))),
         (json!({"stream": {"simultaneous": true}}), 2, &|_| Box::new(reader(&numbered(&in_turn), 0))),
     ];
     for (config, passes, make) in cases {

@@ -9,6 +9,7 @@ use crate::support::harness;
 use crate::support::model_files::{FORMAT_VERSION, assembled, sections};
 use crate::support::readers::{input, reader_for};
 use crate::support::samples::{samples, text};
+use crate::support::texts::{LINES, texts};
 use cognate::Model;
 use cognate::run::RunOptions;
 use cognate::stream::ReadOptions;
@@ -31,89 +32,6 @@ fn as_version_1(model: &Model, reading: &Value) -> Vec<u8> {
     assembled(1, &parts)
 }
 
-/// A stream of text: how it is read now, how version 1 said so, its header and its lines.
-struct Case {
-    stream: Value,
-    reading: Value,
-    head: &'static str,
-    lines: Vec<String>,
-}
-
-impl Case {
-    fn text(&self, lines: std::ops::Range<usize>) -> String {
-        format!("{}{}", self.head, self.lines[lines].concat())
-    }
-
-    fn model(&self) -> Model {
-        harness::model(&json!({"stream": self.stream, "learner": "perceptron"}))
-    }
-}
-
-const LINES: usize = 60;
-
-fn cases() -> Vec<Case> {
-    let case = |stream: Value, reading: Value, head: &'static str, line: &dyn Fn(usize) -> String| Case {
-        stream,
-        reading,
-        head,
-        lines: (0..LINES).map(line).collect(),
-    };
-    let label = |at: usize| if at % 5 < 2 { 1 } else { -1 };
-    let task = |at: usize| ["ann", "bob", "eve"][at % 3];
-    let csv = |at: usize| format!("{},{},0815,{},\"a {}\"\n", task(at), label(at), at % 7, at / 9);
-    let vw = |at: usize| format!("{} 'id{at} |user {} |f x:{} w{}\n", label(at), task(at), at % 7, at / 4);
-    let jsonl = |at: usize| {
-        let colour = ["u", "v"][at % 2];
-        let features = json!({"x": at % 7, (format!("w{}", at / 4)): 1, "c": colour});
-        format!("{}\n", json!({"task": task(at), "label": label(at), "features": features}))
-    };
-    let svm = |at: usize| format!("{} task:{} 1:{} {}:1\n", label(at), task(at), at % 7, at / 4 + 2);
-    let classes = |at: usize| format!("{} 1:{} {}:1\n", at % 4, at % 7, at / 4 + 2);
-    let columns = json!({"task-column": "who", "label-column": "y", "categorical": ["zip"]});
-    vec![
-        case(
-            json!({"format": {"csv": columns}}),
-            json!({
-                "format": "csv", "task-column": "who", "label-column": "y", "categorical": ["zip"],
-                "names": true, "one-vs-all": false,
-            }),
-            "who,y,zip,x,c\n",
-            &csv,
-        ),
-        case(
-            json!({"format": {"vw": {"task-namespace": "user"}}}),
-            json!({"format": "vw", "task-namespace": "user", "names": true, "one-vs-all": false}),
-            "",
-            &vw,
-        ),
-        case(
-            json!({"format": "jsonl"}),
-            json!({"format": "jsonl", "names": true, "one-vs-all": false}),
-            "",
-            &jsonl,
-        ),
-        case(
-            json!({"format": "jsonl", "naming": {"hashed": {"bits": 5}}}),
-            json!({"format": "jsonl", "bits": 5, "names": true, "one-vs-all": false}),
-            "",
-            &jsonl,
-        ),
-        case(
-            json!({"format": "vw", "naming": {"hashed": {"bits": 5, "names": false}}}),
-            json!({"format": "vw", "bits": 5, "names": false, "one-vs-all": false}),
-            "",
-            &vw,
-        ),
-        case(
-            json!({"one-vs-all": true}),
-            json!({"format": "svm", "names": true, "one-vs-all": true}),
-            "",
-            &classes,
-        ),
-        case(json!({}), json!(null), "", &svm),
-    ]
-}
-
 fn learn(model: &mut Model, text: &str) {
     let mut reader = reader_for(model, vec![input(text)]);
     model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap();
@@ -132,7 +50,7 @@ fn margins(model: &Model, text: &str) -> Vec<u64> {
 
 #[test]
 fn what_was_said_about_reading_is_understood() {
-    for case in cases() {
+    for case in texts() {
         let about = &case.reading;
         let mut whole = case.model();
         learn(&mut whole, &case.text(0..LINES));

@@ -8,3 +8,4 @@ pub(crate) mod p_norm;
 pub(crate) mod plain;
 pub(crate) mod readers;
 pub(crate) mod samples;
+pub(crate) mod texts;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use cognate::Model;
 pub(crate) use cognate::internal::FORMAT_VERSION;
@@ -13,6 +14,9 @@ pub(crate) fn fixture(version: u32, name: &str) -> PathBuf {
 
 /// A released model of today's format version, written first where that is asked for and it is not there.
 pub(crate) fn fixture_of(name: &str, model: &Model) -> PathBuf {
+    // Several tests may want the same one.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _writing = ONE_AT_A_TIME.lock();
     let path = fixture(FORMAT_VERSION, name);
     if std::env::var_os("COGNATE_BLESS").is_some() && !path.exists() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
