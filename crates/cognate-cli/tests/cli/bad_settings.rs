@@ -181,7 +181,7 @@ fn a_stream_that_is_not_simultaneous_is_refused_with_a_way_out() {
     let folder = Folder::with("a.svm", "+1 qid:1 1:1\n+1 qid:2 1:1\n-1 qid:1 1:1\n-1 qid:1 1:1\n");
     folder.refused(
         "learn a.svm --quiet --simultaneous",
-        &["error: a.svm:4: round 2 has task 1 twice and lacks 2; a simultaneous stream has one example of every task a round", hint],
+        &["error: a.svm:4: round 2 has task 1 twice and lacks 2; a simultaneous stream has one example of every task per round", hint],
     );
     folder.write("b.svm", "+1 qid:1 1:1\n+1 qid:2 1:1\n-1 qid:1 1:1\n");
     folder.refused(

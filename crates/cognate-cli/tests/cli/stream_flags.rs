@@ -67,7 +67,7 @@ fn an_adversary_serves_one_example_of_every_round() {
     folder.refused(
         "learn --learner perceptron a.svm --quiet --order adversarial",
         &[
-            "error: a.svm:4: round 2 has task 1 twice and lacks 2; a stream in adversarial order has one example of every task a round",
+            "error: a.svm:4: round 2 has task 1 twice and lacks 2; a stream in adversarial order has one example of every task per round",
             "hint: drop --order adversarial",
         ],
     );

@@ -607,7 +607,7 @@ fn a_simultaneous_model_learns_rounds_of_rows() {
         assert_eq!(
             text.learn_one("b", &[(7, 1.0)], 1.0).unwrap_err().to_string(),
             "rows: round 1 ends after 1 of 2 tasks and lacks a; \
-             a simultaneous stream has one example of every task a round"
+             a simultaneous stream has one example of every task per round"
         );
         assert!(text.to_bytes() == before);
         let mut rows = text.rows();

@@ -97,7 +97,7 @@ fn what_cannot_be_forgotten_is_refused_and_changes_nothing() {
     let mut model = learnt(&json!("adaptive"));
     assert_eq!(
         model.forget_task("task-9").unwrap_err().to_string(),
-        "no task is called \"task-9\"; nearest: task-0, task-1, task-2, task-3"
+        "no task is called \"task-9\"; nearest: task-1, task-2, task-0, task-3"
     );
     let config: RunConfig = serde_json::from_value(json!({"tasks": ["a", "b"]})).unwrap();
     let mut declared = Model::new(&config).unwrap();

@@ -388,12 +388,12 @@ fn one_task_a_class() {
         assert_eq!(labels, expected.map(|row| format!("{row} 1")), "{format}");
     }
     for (format, text, message) in [
-        ("svm", "3 qid:1 1:1", "in:1:3: found task \"qid:1\"; with --one-vs-all the label"),
-        ("vw", "3 'a | 1:1", "in:1:3: found task \"a\"; with --one-vs-all the label"),
+        ("svm", "3 qid:1 1:1", "in:1:3: found task \"qid:1\"; the label is the class"),
+        ("vw", "3 'a | 1:1", "in:1:3: found task \"a\"; the label is the class"),
         (
             "jsonl",
             "{\"task\":\"a\",\"label\":3,\"features\":{}}",
-            "in:1:2: found task \"a\"; with --one-vs-all",
+            "in:1:2: found task \"a\"; the label is the class",
         ),
         ("svm", "a\x01 1:1", "in:1:1: found \"a\\u{1}\"; expected the name of a task"),
         ("svm", "3 2:1 1:1", "in:1:7: feature index 1 after 2; indices must increase"),

@@ -191,7 +191,7 @@ fn an_adversary_needs_rounds_and_goes_on_where_it_stopped() {
     assert_eq!(
         error.to_string(),
         "text:5: round 2 has task b twice and lacks a, c; \
-         a stream in adversarial order has one example of every task a round"
+         a stream in adversarial order has one example of every task per round"
     );
     assert_eq!(ungrouped.rounds(), 1, "what came before is learnt");
 
@@ -355,7 +355,7 @@ fn simultaneous(tasks: &[&str]) -> (Model, Result<Progress, String>) {
 #[test]
 fn a_stream_that_cannot_be_grouped_is_refused_with_the_place() {
     let message = |tasks: &[&str]| simultaneous(tasks).1.unwrap_err();
-    let every = "a simultaneous stream has one example of every task a round";
+    let every = "a simultaneous stream has one example of every task per round";
     assert_eq!(
         message(&["a", "b", "c", "b", "b", "a"]),
         format!("text:5: round 2 has task b twice and lacks a, c; {every}")
