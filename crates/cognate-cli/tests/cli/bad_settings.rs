@@ -177,7 +177,7 @@ fn more_tasks_or_features_than_declared_are_refused_in_their_place() {
 
 #[test]
 fn a_stream_that_is_not_simultaneous_is_refused_with_a_way_out() {
-    let hint = "hint: drop --simultaneous to learn one example a round, or regroup with --order interleave";
+    let hint = "hint: drop --simultaneous to learn one example per round, or regroup with --order interleave";
     let folder = Folder::with("a.svm", "+1 qid:1 1:1\n+1 qid:2 1:1\n-1 qid:1 1:1\n-1 qid:1 1:1\n");
     folder.refused(
         "learn a.svm --quiet --simultaneous",

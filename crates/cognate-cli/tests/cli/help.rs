@@ -69,9 +69,8 @@ fn the_learners_as_json() {
     let names: Vec<&str> = choices.iter().map(|choice| choice["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["independent", "pooled", "pairwise", "coupled", "graph", "matrix"]);
     let facts = ["protocol", "cost_class", "keeps_examples", "probabilities", "shardable"];
-    let told = facts.map(|fact| listed[1][fact].clone());
-    let expected = ["one-task".into(), "per-feature".into(), false.into(), false.into(), true.into()];
-    assert_eq!(told, expected);
+    let told = serde_json::json!(facts.map(|fact| &listed[1][fact]));
+    assert_eq!(told, serde_json::json!(["one-task", "per-feature", false, false, true]));
     let theorems = serde_json::json!(["Theorem 1", "Corollary 3", "Corollary 4", "Corollary 5"]);
     assert_eq!(listed[1]["theorems"], theorems);
     let one: serde_json::Value = serde_json::from_str(&output("algorithms perceptron --json")).unwrap();
