@@ -81,17 +81,16 @@ fn with_causes(error: &anyhow::Error) -> String {
 
 fn report(error: &anyhow::Error) {
     let mut text = format!("{RED}error:{RED:#} {}\n", with_causes(error));
-    if let Some(stream) = error.chain().find_map(stream_error) {
-        if let StreamError::Bad { place, excerpt, .. } = stream {
-            let number = place.line.to_string();
-            let blank = " ".repeat(number.len());
-            text += &format!("  {number} | {}\n  {blank} | {}^\n", excerpt.text, " ".repeat(excerpt.caret));
-        }
+    let stream = error.chain().find_map(stream_error);
+    if let Some(StreamError::Bad { place, excerpt, .. }) = stream {
+        let number = place.line.to_string();
+        let blank = " ".repeat(number.len());
+        text += &format!("  {number} | {}\n  {blank} | {}^\n", excerpt.text, " ".repeat(excerpt.caret));
     }
     if let Some(advice) = error.chain().find_map(hint).and_then(advice) {
         text += &format!("  hint: {advice}\n");
     }
-    if let Some(StreamError::Bad { .. }) = error.chain().find_map(stream_error) {
+    if let Some(StreamError::Bad { .. }) = stream {
         text += "  (--skip-bad N skips and counts up to N bad lines)\n";
     }
     say(text.trim_end());

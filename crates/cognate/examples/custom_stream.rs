@@ -3,6 +3,7 @@
 //! ```console
 //! $ cargo run --release -p cognate --example custom_stream
 //! ```
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -38,7 +39,7 @@ impl Stream for Clicks {
                 self.met = user + 1;
             }
             // The page, and the hour of the day; users click on even pages, the last one on odd ones.
-            let (page, hour) = (at * 2_654_435_761 >> 24 & 15, 16 + (at / USERS) % 24);
+            let (page, hour) = ((at.wrapping_mul(2_654_435_761) >> 24) & 15, 16 + (at / USERS) % 24);
             let clicks = (page % 2 == 0) == (user + 1 < USERS);
             let indices = [page, hour];
             let features = SparseView::try_new(&indices, &[1.0, 0.2]).expect("pages come before hours");
@@ -63,7 +64,7 @@ struct UntilFlawless {
 
 impl Observer for UntilFlawless {
     fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
-        if self.examples % 100 == 0 {
+        if self.examples.is_multiple_of(100) {
             self.mistakes.push(0);
         }
         self.examples += 1;

@@ -3,6 +3,7 @@
 //! ```console
 //! $ cargo run --release -p cognate --example fit_and_save
 //! ```
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
 use std::error::Error;
 

@@ -4,6 +4,7 @@
 //! ```console
 //! $ cargo run --release -p cognate --example live_filter
 //! ```
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
 use std::error::Error;
 

@@ -172,7 +172,10 @@ fn every_class_is_a_task_and_a_line_is_answered_by_the_best() {
     assert_eq!(folder.output("predict unlabelled.svm --model m.cog"), predicted);
     folder.write("strange.svm", "bird 1:1\n");
     assert_eq!(folder.output("predict strange.svm --model m.cog").lines().count(), 2);
-    folder.refused("learn a.svm --quiet", &["hint: if labels are classes, --one-vs-all makes each class a task"]);
+    folder.refused(
+        "learn a.svm --quiet",
+        &["hint: if labels are classes, --one-vs-all makes each class a task"],
+    );
 }
 
 #[test]

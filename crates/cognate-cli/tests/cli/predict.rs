@@ -62,7 +62,11 @@ fn probabilities_come_from_learners_that_have_them() {
     assert_eq!(folder.run("predict unlabelled.svm --model adaptive.cog --probability").stderr, "");
     let refused = folder.run("predict a.svm --model perceptron.cog --probability");
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("margins of this perceptron are not probabilities"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("margins of this perceptron are not probabilities"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]

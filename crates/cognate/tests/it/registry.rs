@@ -325,7 +325,7 @@ fn what_is_taken_away_is_named_alone() {
         ("fixture of the current format version", |tree| tree.fixtures.retain(|name| name != "perceptron")),
         ("conformance row", |tree| tree.conforming.retain(|name| name != "perceptron")),
         ("row in the table of learners", |tree| {
-            tree.learners = tree.learners.replace("| `perceptron` |", "| |")
+            tree.learners = tree.learners.replace("| `perceptron` |", "| |");
         }),
         ("name in the schema", |tree| tree.schema = Value::Null),
     ];
