@@ -14,6 +14,9 @@ pub enum FitError {
     /// Parameters are out of range, or do not fit the examples.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The kernel, the loss or the intercept is another than the examples were prepared for.
+    #[error("the examples were prepared for another kernel, loss or intercept")]
+    Unprepared,
     /// There is nothing to fit.
     #[error("there are no labelled examples to fit")]
     Empty,

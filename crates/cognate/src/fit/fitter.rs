@@ -162,10 +162,7 @@ impl<'a> Fitter<'a> {
     /// Fits with these parameters, from where another fit of the same examples ended if one is given.
     ///
     /// # Errors
-    /// When parameters are out of range or do not fit the tasks.
-    ///
-    /// # Panics
-    /// When the parameters ask for another preparation; see [`Self::suits`].
+    /// When parameters are out of range, do not fit the tasks, or ask for another preparation; see [`Self::suits`].
     pub fn fit(
         &self,
         config: &ConvexConfig,
@@ -173,8 +170,10 @@ impl<'a> Fitter<'a> {
         options: &FitOptions,
         watch: &Watch<'_>,
     ) -> Result<Fitted, FitError> {
-        assert!(self.suits(config), "the examples were prepared for other parameters");
         config.check()?;
+        if !self.suits(config) {
+            return Err(FitError::Unprepared);
+        }
         let penalty = config.penalty_for(self.examples.tasks())?;
         let terms = config.terms();
         let problem = &self.problem;
