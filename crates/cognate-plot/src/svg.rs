@@ -181,7 +181,7 @@ impl Drawing {
         self.width
     }
 
-    /// The picture for an HTML page that carries [`theme::page_style`]; the page prints the notes.
+    /// The picture for an HTML page that carries the style of `theme`; the page prints the notes.
     pub fn inline(&self) -> String {
         let (w, h, title) = (Num(self.width), Num(self.height), escape(&self.title));
         // Below about three quarters of its size the small type is lost: then the figure scrolls instead.

@@ -8,7 +8,7 @@
 //!
 //! Predict: f_t(x) = w_t'x + b_t, or sum_i k(x, x_i) c_it + b_t. A task never seen is predicted by the mean of all.
 //! Fit: minimise sum_i w_i loss(y_i, f_t(x_i)) + lambda tr(A^-1 (W'W + delta^2 I)) + ridge tr(W'W) + F(A), in
-//! [`crate::batch`]; W'W = C'KC.
+//! [`crate::fit`]; W'W = C'KC.
 //!
 //! Cost: predict O(s), or O(n s) with a kernel. Fit: one eigendecomposition of the n x n Gram matrix (d x d when linear
 //! and d < n), and where inputs are shared and complete O(r K^2 + K^3) per iteration, r the rank of the Gram matrix; where they

@@ -2,7 +2,7 @@
 //!
 //! `config` is the part of its config that a model keeps; `reading` makes streams that fit it; `learn` and `rows` teach it,
 //! `predict` asks it, `fit` makes one from all examples at once, `explain` shows what it holds, `forget` removes a task.
-//! Saving and loading are in [`crate::snapshot`].
+//! Saving and loading are in `snapshot.rs`.
 
 mod config;
 mod explain;
