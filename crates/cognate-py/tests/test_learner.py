@@ -57,7 +57,7 @@ def test_names_and_numbers_do_not_mix() -> None:
         named.learn_one({3: 1.0}, 1)
     with pytest.raises(DataError, match="given by name; those of this model have numbers"):
         numbered.margin_one({"a": 1.0})
-    with pytest.raises(DataError, match="names, or numbers, all of them"):
+    with pytest.raises(DataError, match="must all have names, or all numbers"):
         Learner().learn_one({"a": 1.0, 3: 1.0}, 1)
     with pytest.raises(DataError, match="features of this model have names"):
         named.partial_fit(np.eye(2), [1, -1])
