@@ -19,6 +19,7 @@ mod queries;
 mod registry;
 mod regret;
 mod relations;
+mod remembered_configs;
 mod robust;
 mod saving;
 mod snapshots;
