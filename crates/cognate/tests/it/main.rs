@@ -9,6 +9,7 @@ mod conformance;
 mod convex;
 mod door;
 mod family;
+mod first_example;
 mod foreign_streams;
 mod forgetting;
 mod formats;
