@@ -1,4 +1,4 @@
-//! Does learning allocate? Not per example, once the buffers and tables have grown.
+//! Does learning allocate? Not per example, once buffers and tables have grown.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::counting::{ALLOCATIONS, alone};
 
-/// What opening a stream takes, and the odd table that grows late.
+/// Enough for opening a stream, and for the odd table that grows late.
 const ALLOWED: usize = 60;
 
 /// Allocations of the last of several passes over a text, and the updates it made.
@@ -39,7 +39,7 @@ fn a_late_pass_allocates_no_more_for_ten_times_the_examples() {
         [json!("coupled"), json!("independent"), json!("pooled"), json!("pairwise"), graph, auto];
     let with = |learner: &str, interaction: &Value| json!({learner: {"interaction": interaction}});
     let mut learners: Vec<Value> = interactions.iter().map(|choice| with("perceptron", choice)).collect();
-    // Only the Perceptron finds b by itself.
+    // Only the Perceptron can find b itself.
     learners.extend(interactions[..5].iter().map(|choice| with("p-norm-perceptron", choice)));
     learners.extend(
         ["adaptive", "passive-aggressive", "collaborative", "rom-pgd", "rom-rda"].map(|id| json!(id)),

@@ -5,13 +5,13 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Calls that took memory.
+/// Calls that allocated memory.
 pub(crate) static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 /// Bytes held now.
 pub(crate) static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The most bytes that were held at once since a test set it.
+/// The most bytes held at once since a test last set it.
 pub(crate) static MOST: AtomicUsize = AtomicUsize::new(0);
 
 /// Held by the test that is running: the counters cannot tell two tests apart.
@@ -50,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // As if the new block were taken before the old one is given back, which the system may do.
+        // Counted as if the new block were allocated before the old one is freed, which the system may do.
         taken(size);
         given_back(layout.size());
         // SAFETY: the caller's promise about pointer, layout and size is passed on.

@@ -1,5 +1,5 @@
-//! Does a learner on a budget stay within its memory? A million rounds of features that never come again, and the most
-//! that was ever held is what was held in the first tenth.
+//! Does a learner on a budget stay within its memory? Over a million rounds of features that never come again, the peak
+//! must be that of the first tenth.
 
 use std::sync::atomic::Ordering;
 
@@ -27,7 +27,7 @@ fn most_held(learner: &Value) -> (usize, usize) {
     for round in 0..ROUNDS {
         indices.clear();
         values.clear();
-        // One feature that all have, so that margins are not 0, and some of its own.
+        // One feature that all examples have, so that margins are not 0, and some of its own.
         indices.push(0);
         indices.extend((0..rng.random_range(1..NONZEROS)).map(|at| 1 + round * NONZEROS + at));
         values.extend(indices.iter().map(|_| rng.random_range(-1.0..1.0)));
@@ -50,8 +50,7 @@ fn a_million_rounds_hold_no_more_than_the_first_tenth() {
     assert!(ids.len() >= 4, "{ids:?}");
     for id in ids {
         let (early, most) = most_held(&json!({id: {"budget": BUDGET, "kernel": "gaussian"}}));
-        // Tables are cleared away when they are half too large, which the last rounds may do a little later than the
-        // first ones did.
+        // Unused entries are cleared away in bulk, in late rounds perhaps a little later than in early ones.
         assert!(most <= early + early / 8, "{id}: {most} bytes, {early} in the first tenth");
         assert!(most < 64 << 10, "{id}: {most} bytes");
     }

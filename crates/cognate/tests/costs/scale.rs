@@ -1,4 +1,4 @@
-//! Do memory and time stay within the cost that the file's header states, where tasks are many?
+//! With many tasks, do memory and time stay within the cost that a learner's file states?
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::counting::alone;
 
-/// Examples a task, and features an example.
+/// Examples per task, and features per example.
 const EXAMPLES: u32 = 4;
 const NONZEROS: u32 = 5;
 
-/// Learns a few random examples a task from 2^24 features; bytes held, and weights touched (own and shared).
+/// Learns a few random examples per task from 2^24 features; returns bytes held and weights touched (own and shared).
 fn held_and_touched(learner: &Value, tasks: u32) -> (usize, usize) {
     let config: LearnerConfig = serde_json::from_value(learner.clone()).unwrap();
     let mut learner = config.build(&Tasks::open()).unwrap();
@@ -47,7 +47,7 @@ fn a_hundred_thousand_tasks_hold_their_touched_weights_only() {
     }
 }
 
-/// Where rows of numbers are kept, three or so a weight.
+/// Learners that keep a row of about three numbers per weight.
 #[test]
 fn a_hundred_thousand_tasks_hold_their_touched_rows_only() {
     let _alone = alone();
@@ -66,12 +66,12 @@ fn within_touched_weights(learner: &Value, bytes: usize) {
     let (few, touched_by_few) = held_and_touched(learner, 1_000);
     let (many, touched_by_many) = held_and_touched(learner, 100_000);
     assert!(touched_by_many > 80 * touched_by_few);
-    // A weight and its key are 12 bytes, in tables up to half empty; a table a task on top.
+    // A weight and its key take 12 bytes, in tables up to half empty, plus a table for each task.
     assert!(many <= bytes * touched_by_many, "{learner}: {many} bytes for {touched_by_many} weights");
     assert!(many <= 150 * few, "{learner}: a hundred times the tasks take {many} bytes instead of {few}");
 }
 
-/// The shortest time of several that learning takes, of an example of a few features, beside so many other features.
+/// The shortest of several times of learning a thousand short examples, with so many other features already known.
 #[expect(clippy::disallowed_types, reason = "the cost is time")]
 fn time_of_learning(learner: &Value, others: u32) -> Duration {
     let config: LearnerConfig = serde_json::from_value(learner.clone()).unwrap();
@@ -86,7 +86,7 @@ fn time_of_learning(learner: &Value, others: u32) -> Duration {
     let time = |batch: u32| {
         let start = std::time::Instant::now();
         for at in 0..1000 {
-            // Labels that change keep the losses coming.
+            // Labels that change keep causing losses.
             let label = if (at + batch).is_multiple_of(2) { 1.0 } else { -1.0 };
             learner.as_learn_one().learn(Example { task: TaskId(at % 3), features, label });
         }
@@ -115,7 +115,7 @@ fn p_norm(interaction: &str) -> Value {
     json!({"p-norm-perceptron": {"interaction": interaction}})
 }
 
-/// `coupled` is left out: it computes all anew for a task that was not declared.
+/// `coupled` is left out: for each task that was not declared, it recomputes everything.
 #[test]
 fn many_tasks_of_a_p_norm_hold_their_touched_weights_only() {
     let _alone = alone();
@@ -123,13 +123,13 @@ fn many_tasks_of_a_p_norm_hold_their_touched_weights_only() {
         let (few, touched_by_few) = held_and_touched(&p_norm(interaction), 500);
         let (many, touched_by_many) = held_and_touched(&p_norm(interaction), 20_000);
         assert!(touched_by_many > 30 * touched_by_few);
-        // Every feature is touched once here, so there is a row and a place in the tree for every weight.
+        // Every feature is touched once here, so every weight has a row and a place in the tree.
         assert!(many <= 256 * touched_by_many, "{interaction}: {many} bytes for {touched_by_many} weights");
         assert!(many <= 80 * few, "{interaction}: forty times the tasks take {many} bytes instead of {few}");
     }
 }
 
-/// The shortest time of several that a thousand predictions take, after every task has touched every feature.
+/// The shortest of several times of a thousand predictions, after every task has touched every feature.
 #[expect(clippy::disallowed_types, reason = "the cost is time")]
 fn time_of_p_norm_predictions(interaction: &str, tasks: u32) -> Duration {
     let config = json!({"p-norm-perceptron": {"interaction": interaction, "p": 4}});
@@ -137,7 +137,7 @@ fn time_of_p_norm_predictions(interaction: &str, tasks: u32) -> Duration {
     let mut learner = config.build(&Tasks::numbered(tasks as usize)).unwrap();
     let features = SparseView::try_new(&[1, 5, 8, 9], &[1.0, -0.5, 2.0, 0.25]).unwrap();
     for task in 0..tasks {
-        // Margin 0 is a mistake, whatever the margin is.
+        // Given margin 0 it is a mistake, whatever the real margin is.
         learner.as_learn_one().update(Example { task: TaskId(task), features, label: 1.0 }, 0.0);
     }
     let predict = |round: u32| learner.as_predict().margin(TaskId(round % tasks), features);

@@ -1,4 +1,4 @@
-//! `adaptive`: what it reduces to, whether scales matter to it, whether it follows drift, what its probabilities are worth.
+//! `adaptive`: what it reduces to, whether units matter, whether it follows drift, whether its probabilities are right.
 
 use crate::support::harness;
 use crate::support::samples::{Sample, samples, text};
@@ -19,7 +19,7 @@ fn task_name(task: usize) -> String {
     (task + 1).to_string()
 }
 
-/// Margins of a run, bit by bit.
+/// The bits of a run's margins.
 fn bits(parameters: &Value, samples: &[Sample]) -> Vec<u64> {
     let mut model = harness::model(&adaptive(parameters));
     let reports = harness::learn(&mut model, &text(samples, task_name));
@@ -32,7 +32,7 @@ fn mistakes(config: &Value, samples: &[Sample]) -> usize {
     reports.iter().filter(|report| report.mistake).count()
 }
 
-/// Every choice that makes it another machine inside, beside its interaction.
+/// Every choice, apart from the interaction, that makes it work differently inside.
 fn variants() -> [Value; 4] {
     [
         json!({}),
@@ -79,7 +79,7 @@ fn pooled_does_not_look_at_tasks_and_no_coupling_is_independence_of_weights() {
     renamed.iter_mut().for_each(|sample| sample.task = 0);
     let pooled = json!({"interaction": "pooled"});
     assert_eq!(bits(&pooled, &samples), bits(&pooled, &renamed));
-    // What a task has learnt alone it keeps whatever the others learn, when nothing is shared.
+    // When nothing is shared, a task keeps what it has learnt, whatever the others learn.
     let uncoupled = json!({"interaction": {"coupled": {"b": 0}}});
     let mut model = harness::model(&adaptive(&uncoupled));
     harness::learn(&mut model, &text(&samples, task_name));
@@ -90,7 +90,7 @@ fn pooled_does_not_look_at_tasks_and_no_coupling_is_independence_of_weights() {
     assert_eq!(model.learner().as_inspect().weights(first), before);
 }
 
-/// A graph without edges, and a matrix of one task, are tasks on their own.
+/// A graph without edges, and a matrix for one task, leave tasks on their own.
 #[test]
 fn nothing_given_in_common_is_independence() {
     let (several, one) = (samples(12, TASKS, FEATURES, 500), samples(13, 1, FEATURES, 300));
@@ -111,7 +111,7 @@ fn nothing_given_in_common_is_independence() {
     }
 }
 
-/// Two groups that want the opposite of each other, and the graph says who is in which.
+/// Two groups of tasks with opposite labels; the graph says which task is in which.
 #[test]
 fn a_graph_is_made_use_of() {
     let (tasks, mut samples) = (12, samples(9, 12, FEATURES, 1200));
@@ -126,7 +126,7 @@ fn a_graph_is_made_use_of() {
     }
 }
 
-/// From example to example, what is said about another one moves less.
+/// From one example to the next, the margin of a third moves less.
 #[test]
 fn the_mean_of_the_weights_is_steadier() {
     let samples = samples(21, 1, FEATURES, 600);
@@ -153,7 +153,7 @@ fn the_mean_of_the_weights_is_steadier() {
     }
 }
 
-/// Other units: a thousand times larger or smaller. Of all features, nothing is learnt otherwise; of one, hardly anything.
+/// Units a thousand times larger or smaller: for all features at once nothing changes, for one feature hardly anything.
 #[test]
 fn units_hardly_matter() {
     let samples = samples(4, TASKS, FEATURES, 1500);
@@ -172,7 +172,7 @@ fn units_hardly_matter() {
             let found = mistakes(&config, &scaled);
             assert!(found.abs_diff(plain) <= 1, "{found} mistakes, {plain} in other units; {interaction}");
         }
-        // A Perceptron is another matter, so the stream is a test.
+        // A Perceptron does suffer, so the stream is a real test.
         let mut scaled = samples.clone();
         scaled.iter_mut().for_each(|sample| sample.x[3] *= 1e3);
         let perceptron = json!({"learner": "perceptron"});
@@ -181,7 +181,7 @@ fn units_hardly_matter() {
     }
 }
 
-/// A feature that is a thousand times larger from the middle on is not believed a thousand times more.
+/// A feature that grows a thousandfold halfway through is not trusted a thousand times more.
 #[test]
 fn a_sudden_change_of_units_is_survived() {
     let mut samples = samples(5, TASKS, FEATURES, 2000);
@@ -192,7 +192,7 @@ fn a_sudden_change_of_units_is_survived() {
     assert!(found <= plain + 100, "{found} mistakes, {plain} without the change");
 }
 
-/// Tasks that turn over: every so often each takes on another truth.
+/// Tasks that turn over: after every period, each has other true weights.
 fn drifting(seed: u64, count: usize, period: usize) -> Vec<Sample> {
     let mut rng = generator(seed, 3);
     (0..count)
@@ -219,14 +219,14 @@ fn forgetting_follows_tasks_that_turn_over() {
         "{forgetful} mistakes with a half-life, {kept} without, of {}",
         turning.len()
     );
-    // Where nothing turns over, to forget costs little.
+    // Where nothing turns over, forgetting costs little.
     let still = drifting(1, 12_000, usize::MAX);
     let [kept, forgetful] =
         [json!({}), json!({"forget": 3000})].map(|parameters| mistakes(&adaptive(&parameters), &still));
     assert!((forgetful as f64) < 1.5 * kept as f64 + 50.0, "{forgetful} and {kept}");
 }
 
-/// Noisy tasks, so that probabilities matter; labels are drawn by them.
+/// Noisy tasks, so that probabilities matter: labels are drawn from them.
 fn drawn(seed: u64, count: usize) -> Vec<Sample> {
     let mut rng = generator(seed, 4);
     (0..count)
@@ -242,7 +242,7 @@ fn drawn(seed: u64, count: usize) -> Vec<Sample> {
         .collect()
 }
 
-/// Of the examples predicted with probabilities around q, a share of q is positive.
+/// Among examples predicted with probability about q, the share of positive ones is about q.
 #[test]
 fn probabilities_are_calibrated() {
     let samples = drawn(1, 20_000);
@@ -286,7 +286,7 @@ fn weights_say_what_is_predicted() {
     }
 }
 
-/// Sharing pays here, and is found; there it does not, and is not forced.
+/// Where sharing pays, it is found; where it does not, it is not forced.
 #[test]
 fn the_strength_of_sharing_is_found() {
     let share = |samples: &[Sample]| {
@@ -307,7 +307,7 @@ fn the_strength_of_sharing_is_found() {
     }
 }
 
-/// Every fourth task is the opposite of the others: it finds its side, and teaches them as if it were not.
+/// Every fourth task is the opposite of the others: it finds its side, and teaches them as well as any other.
 #[test]
 fn opposed_tasks_teach_each_other() {
     let mut opposed = samples(7, 40, FEATURES, 8000);
@@ -319,7 +319,7 @@ fn opposed_tasks_teach_each_other() {
     assert!(found < best, "{found} mistakes, without sides {fixed:?}");
 }
 
-/// Few examples of related tasks are no reason to be opposed.
+/// A few examples of related tasks must not make them opposed.
 #[test]
 fn related_tasks_stay_on_one_side() {
     let (tasks, mut opposed) = (5, 0);
@@ -357,7 +357,7 @@ fn tasks_of_two_kinds_sort_themselves_into_groups() {
     assert!(two < one && 10 * many < 9 * one, "{found:?} mistakes in 1, 2 and 6 groups");
 }
 
-/// Doubts leave examples out from some number of examples on: that point is passed, saved and come back to.
+/// From some number of examples on, doubts leave examples out: the run passes that point, is saved and resumes there.
 #[test]
 fn a_long_run_that_is_broken_off_goes_on_to_the_bit() {
     let long = samples(3, 40, 12, 40_000);

@@ -1,4 +1,4 @@
-//! Bad input is refused with its place, what was found and what was expected; odd input is read.
+//! Is bad input refused with its place, what was found and what was expected, and odd input read?
 
 use std::fmt::Write;
 use std::fs;
@@ -72,7 +72,7 @@ fn bad_lines_are_refused_with_the_place() {
         (b"+1 qid:1 task:a 1:1", "in:1:10: found \"task:a\"; the task comes once, right after the label"),
     ] {
         assert_eq!(read(text).unwrap_err(), message, "{}", text.escape_ascii());
-        // The same behind a good line, and before one.
+        // The same after a good line, and before one.
         let behind = [b"+1 1:1\n", text].concat();
         let place = message.split(' ').next().unwrap();
         if let Some(column) = place.strip_prefix("in:1:") {
@@ -170,7 +170,7 @@ fn inputs_that_cannot_be_read_are_named() {
     reader.rewind().unwrap();
     let gone = reader.fill(&mut batch).unwrap_err().to_string();
     assert!(gone.starts_with(&format!("{}: ", path.display())), "{gone}");
-    // Held in memory, it may go.
+    // A stream held in memory does not need the file.
     fs::write(&path, "+1 1:1\n").unwrap();
     let mut held = plain_reader(vec![Input::File(path.clone())]).into_memory().unwrap();
     fs::remove_file(&path).unwrap();

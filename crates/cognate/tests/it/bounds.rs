@@ -1,4 +1,4 @@
-//! Are mistakes within the theorem, on streams whose comparator is known?
+//! Do mistakes stay within the theorem on streams whose comparator is known?
 //!
 //! MP10 Theorem 1: run with an interaction matrix A on instances of length 1, the Perceptron makes
 //!
@@ -8,8 +8,8 @@
 //!
 //! mistakes, whatever `u = (u_1, …, u_K)` is. The streams are made from vectors `w_1, …, w_K` of length 1, so every
 //! u = s w is a comparator whose right-hand side can be computed. Each test checks that no s breaks the bound. It
-//! also checks that the bound says something. For that L is summed over all rounds, which can only be more, but
-//! does not need to know the mistakes (u = 0 would "promise" the m that was found): the best s must promise fewer
+//! also checks that the bound is not vacuous. For that L is summed over all rounds, which can only increase it but
+//! needs no knowledge of the mistakes (u = 0 would "promise" the m that was found): the best s must promise fewer
 //! mistakes than there are examples, and at most [`SLACK`] times those that were made.
 //!
 //! The formulas here are written from the paper; the certificates of `cognate::bounds` must have the same numbers.
@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 const TASKS: usize = 8;
 const K: f64 = TASKS as f64;
 
-/// The bound is at most this many times the mistakes. Perceptrons make fewer than their bound on streams that
-/// nobody chose against them.
+/// The bound is at most this many times the mistakes. On streams that no adversary chose, Perceptrons stay well
+/// below their bound.
 const SLACK: f64 = 6.0;
 
 /// Scales s of the comparators u = s w: from "all loss" to "all length".
@@ -53,7 +53,7 @@ impl Case {
         Self { made, name: format!("{name}, seed {}", config.seed), examples }
     }
 
-    /// The same examples in rounds of one a task, as long as every task has one.
+    /// The same examples in rounds of one per task, as long as every task has one.
     fn rounds(&self) -> Memory {
         let mut of_task = vec![Vec::new(); TASKS];
         self.made.stream.examples().for_each(|(name, example)| {
@@ -79,7 +79,7 @@ impl Case {
         Model::new(&config).unwrap()
     }
 
-    /// What the library says of the run.
+    /// The library's account of the run.
     fn certified(&self, interaction: &Value) -> (Theorems, Transcript) {
         let mut model = Self::model(interaction);
         let mut stream = self.made.stream.clone().numbered_as(model.tasks());
@@ -87,7 +87,7 @@ impl Case {
         (Theorems::of(&model.config().learner, model.tasks(), None).unwrap(), transcript)
     }
 
-    /// Runs the Perceptron; positions of its mistakes.
+    /// Runs the Perceptron; returns the positions of its mistakes.
     fn mistakes(&self, interaction: &Value) -> Vec<usize> {
         let mut model = Self::model(interaction);
         let mut stream = self.made.stream.clone().numbered_as(model.tasks());
@@ -106,7 +106,7 @@ impl Case {
         mistakes.iter().map(hinge).sum()
     }
 
-    /// Checks m <= L + D + sqrt(D L) for every scale, D as `complexity` has it; gives the best right-hand side.
+    /// Checks m <= L + D + sqrt(D L) for every scale, with D from `complexity`; returns the best right-hand side.
     fn check(&self, interaction: &Value, complexity: impl Fn(&[Vec<f64>]) -> f64) -> f64 {
         let mistakes = self.mistakes(interaction);
         let everything: Vec<usize> = (0..self.examples.len()).collect();
@@ -136,8 +136,8 @@ impl Case {
     }
 }
 
-/// That a certificate has the numbers of the formula. With an R whose diagonal is not constant, the tasks that were
-/// mistaken may have smaller rates than the largest.
+/// Checks that a certificate has the numbers of the formula. If R's diagonal is not constant, the tasks with mistakes
+/// may have smaller rates than the largest.
 fn check_numbers(certificate: &Certificate, complexity: f64, promised: f64, in_advance: f64) {
     let at_most = |found: f64, expected: f64| found <= expected * (1.0 + 1e-9);
     if certificate.name == "Theorem 1, mean rate" {
@@ -315,7 +315,7 @@ fn corollary_4_holds_at_its_optimal_b() {
     assert!(unshared > 0, "no stream calls for tasks on their own");
 }
 
-/// Found on the stream itself, a comparator promises at least about as much as the vectors that made the labels.
+/// A comparator found in hindsight promises about as few mistakes as the vectors that made the labels, or fewer.
 #[test]
 fn hindsight_is_as_good_as_the_truth() {
     let interactions = ["independent", "pooled", "pairwise", "coupled"].map(|name| json!(name));
@@ -341,7 +341,7 @@ fn hindsight_is_as_good_as_the_truth() {
     }
 }
 
-/// Tasks met on the way, and rounds of all tasks: the rate is that of the moment, and of all mistakes together.
+/// With tasks met on the way and with rounds of all tasks, the rate is that of the moment and of all mistakes together.
 #[test]
 fn theorem_1_holds_when_tasks_are_met_on_the_way_and_in_rounds_of_all_tasks() {
     for case in cases_of_seed(2) {

@@ -1,4 +1,4 @@
-//! Learners in fixed memory: do they agree, eviction by eviction, with the independent reference, and reduce to what they
+//! Learners on a budget: do they agree, eviction by eviction, with the independent reference, and reduce to what they
 //! should?
 
 use std::fs;
@@ -22,7 +22,7 @@ fn folder() -> PathBuf {
 struct Vectors {
     cases: Vec<Case>,
     interaction: Vec<Value>,
-    /// Unit tests of the Forgetron look at these.
+    /// The Forgetron's unit tests check these two.
     #[serde(rename = "psi")]
     _psi: Value,
     #[serde(rename = "max_phi")]
@@ -148,7 +148,7 @@ fn every_vector_agrees() {
 
 fn check(case: &Case) {
     let (name, expected) = (&case.name, &case.expected);
-    // Closer than this, rounding would decide and the comparison would be luck.
+    // Any closer, and rounding would decide.
     assert!(expected.safety.smallest_nonzero_margin > 1e-6, "{name}");
     assert!(expected.safety.smallest_decision_gap.is_none_or(|gap| gap > 1e-6), "{name}");
     assert!(!case.simultaneous);
@@ -179,7 +179,7 @@ fn check(case: &Case) {
             close(&format!("{name}: Q of round {round}"), forgetron.damage(), damage);
             shrinking += 1;
         }
-        // The reference's F has a margin of 0 wrong for either label.
+        // The reference's F counts a margin of 0 as wrong for either label.
         hits += usize::from(line.label * outcome.margin > 0.0 && line.label > 0.0);
     }
     assert_eq!((mistakes.len(), &mistakes), (expected.n_mistakes, &expected.mistakes), "{name}");
@@ -267,7 +267,7 @@ fn margins(learner: &mut Learner, lines: &[Line]) -> Vec<f64> {
     lines.iter().map(|line| learner.as_learn_one().learn(line.example()).margin).collect()
 }
 
-/// Threshold and budget so small and large that nothing is projected and nothing evicted.
+/// A threshold so small and a budget so large that nothing is projected and nothing evicted.
 #[test]
 fn a_budget_above_the_mistakes_is_no_budget() {
     let lines = noisy(5, 12, 400);
@@ -293,7 +293,7 @@ fn a_budget_above_the_mistakes_is_no_budget() {
             {
                 close(&format!("{id} on {graph}: margin {round}"), *found, *expected);
             }
-            // One slot fewer, and it shows.
+            // One slot fewer makes a difference.
             parameters["budget"] = json!(mistakes - 1);
             let mut smaller = build(&json!({ id: parameters }), 5);
             margins(&mut smaller, &lines);
@@ -302,8 +302,8 @@ fn a_budget_above_the_mistakes_is_no_budget() {
     }
 }
 
-/// Without edges a task's margins are those of a learner that sees the other tasks' examples as of features that its own
-/// do not have: nothing is shared but the budget.
+/// Without edges, tasks are like examples of one learner that have no features in common: nothing is shared but the
+/// budget.
 #[test]
 fn a_disconnected_graph_is_separate_learners_that_share_a_budget() {
     let lines = noisy(4, 6, 600);
@@ -434,7 +434,7 @@ fn bad_parameters_are_refused_with_the_reason() {
     assert_eq!(bound, "learner.budget-forgetron.bound: must be positive and finite, got 0");
 }
 
-/// No edges are no graph: as `disconnected`, to the last bit.
+/// A graph without edges is `disconnected`, to the last bit.
 #[test]
 fn an_empty_graph_is_a_disconnected_one() {
     let lines = noisy(3, 6, 200);
@@ -447,7 +447,7 @@ fn an_empty_graph_is_a_disconnected_one() {
     }
 }
 
-/// A budget in bytes is kept, with the longest examples last and features that never come again.
+/// A budget in bytes is kept, even if the longest examples come last and features never come again.
 #[test]
 fn bytes_are_not_exceeded() {
     let bytes = 200_000;
@@ -467,7 +467,7 @@ fn bytes_are_not_exceeded() {
         }
         let kept = learner.as_inspect().supports().unwrap().len();
         assert!(most > 60 && kept > 30 && kept < most, "{id}: {most} short ones, {kept} long ones");
-        // One that is larger than the whole budget teaches nothing, and is told.
+        // An example larger than the whole budget teaches nothing, and a remark says so.
         assert!(learner.as_inspect().remarks().is_empty());
         let (indices, values) = ((0..10_000).collect(), vec![1.0; 10_000]);
         let huge = Line { task: TaskId(0), label: 1.0, indices, values };
@@ -478,7 +478,7 @@ fn bytes_are_not_exceeded() {
     }
 }
 
-/// Of a hundred thousand tasks an example is short under the multitask kernel; a threshold above it keeps nothing.
+/// With a hundred thousand tasks, examples are short under the multitask kernel; a larger threshold keeps none.
 #[test]
 fn a_threshold_that_keeps_nothing_is_told() {
     let config: LearnerConfig =
@@ -495,7 +495,7 @@ fn a_threshold_that_keeps_nothing_is_told() {
     );
 }
 
-/// Two tasks whose labels follow one vector with a margin, but for one in twenty; lengths of 1.
+/// Two tasks with examples of length 1, whose labels follow one vector with a margin, except one in twenty.
 fn nearly_separable(count: usize) -> Vec<Line> {
     let mut lines = noisy(2, 4, 4 * count);
     for line in &mut lines {
@@ -521,7 +521,7 @@ fn certificate(learner: &Value, lines: &[Line], comparator: &[Vec<f64>]) -> Cert
     theorems.certify(&transcript, &Comparator::dense(comparator)).unwrap().remove(0)
 }
 
-/// The comparator that is found is not much worse than the one that made the labels.
+/// The comparator found in hindsight is not much worse than the one that made the labels.
 #[test]
 fn good_comparators_are_found_in_hindsight() {
     let lines = nearly_separable(500);
@@ -540,7 +540,7 @@ fn good_comparators_are_found_in_hindsight() {
     }
 }
 
-/// MB12 Theorem 2, with the formula computed here and room to spare: B = 100, c^2 = 2/3 (complete graph of two tasks).
+/// MB12 Theorem 2, its formula computed here: B = 100, c^2 = 2/3 (complete graph of two tasks).
 #[test]
 fn the_forgetron_keeps_theorem_2() {
     let lines = nearly_separable(3_000);

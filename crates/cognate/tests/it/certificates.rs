@@ -1,8 +1,8 @@
 //! The bounds of the p-norm, second-order, Schatten and shared-loss Perceptrons.
 //!
-//! Each learner is written out here, dense and slow, from the paper; what it does on separable and noisy streams must
-//! be within its theorem for comparators of any length, and the theorem must say something. The learner of the
-//! registry must make the same mistakes and have the same certificates.
+//! Each learner is written out here, dense and slow, from the paper. On separable and noisy streams it must stay within
+//! its theorem for comparators of any length, and the theorem must not be vacuous. The registered learner must make
+//! the same mistakes and have the same certificates.
 
 use crate::support::matrices::{Matrix, coupled, graph, inverse};
 use cognate::bounds::{BoundError, Certificate, Comparator, Counted, Theorems, Transcript};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const TASKS: usize = 4;
 const FEATURES: usize = 12;
 
-/// Rounds of task from 0, x, label.
+/// Rounds of examples: task from 0, x, label.
 type Rounds = Vec<Vec<(usize, Vec<f64>, f64)>>;
 
 /// Predicts a round, then learns it.
@@ -160,7 +160,7 @@ fn zeros() -> Matrix {
     vec![vec![0.0; FEATURES]; TASKS]
 }
 
-/// Streams of related tasks with a margin or with noise: one example a round.
+/// Streams of related tasks with a margin or with noise, one example per round.
 fn streams() -> Vec<(String, Rounds)> {
     let base = Related { tasks: TASKS, features: FEATURES, examples: 1200, ..Related::default() };
     let kinds = [
@@ -178,7 +178,7 @@ fn streams() -> Vec<(String, Rounds)> {
     .collect()
 }
 
-/// The same examples in rounds of one a task.
+/// The same examples in rounds of one per task.
 fn simultaneous(stream: &Rounds) -> Rounds {
     let mut of_task = vec![Vec::new(); TASKS];
     stream.iter().flatten().for_each(|example| of_task[example.0].push(example.clone()));
@@ -186,7 +186,7 @@ fn simultaneous(stream: &Rounds) -> Rounds {
     (0..rounds).map(|round| of_task.iter().map(|examples| examples[round].clone()).collect()).collect()
 }
 
-/// The same instances, labelled by two features alone, and alike in all tasks.
+/// The same instances, labelled by two features alone, and in the same way for all tasks.
 fn sparse(stream: &Rounds) -> Rounds {
     let relabelled = stream.iter().flatten().filter(|(_, x, _)| (x[0] - 0.5 * x[1]).abs() > 0.15);
     relabelled.map(|(task, x, _)| vec![(*task, x.clone(), (x[0] - 0.5 * x[1]).signum())]).collect()
@@ -214,7 +214,7 @@ fn learner(id: &str, parameters: &Value) -> LearnerConfig {
         .unwrap_or_else(|error| panic!("{id} {parameters}: {error}"))
 }
 
-/// Checks a run against its theorems: never violated, and not empty words.
+/// Checks a run against its theorems, for comparators of several lengths.
 fn check(
     id: &str,
     parameters: &Value,
@@ -236,7 +236,7 @@ fn check(
     certificates
 }
 
-/// The learner of the registry does the same.
+/// Checks that the registered learner does the same.
 fn check_registered(id: &str, parameters: &Value, rounds: &Rounds, u: &Comparator, expected: &[Certificate]) {
     let names: Vec<String> = (1..=TASKS).map(|task| task.to_string()).collect();
     let config = json!({
@@ -341,7 +341,7 @@ fn the_shared_loss_perceptron_keeps_remark_12() {
     }
 }
 
-/// Numbers small enough to be computed by hand: two mistakes at margin 0, one of each of two tasks.
+/// Small enough to compute by hand: two mistakes at margin 0, one of each of two tasks.
 #[test]
 fn the_numbers_are_those_of_the_formulas() {
     let indices = [0, 1];
@@ -414,7 +414,7 @@ fn what_has_no_bound_is_refused_by_name() {
     assert!(refused("p-norm-perceptron", json!({})).contains("number of features"));
     let linear = learner("kernel-perceptron", &json!({"kernel": {"linear": {}}}));
     assert!(Theorems::of(&linear, &Tasks::open(), None).is_ok());
-    // A theorem for a fixed R, and tasks that come one after the other.
+    // The theorem needs a fixed R, and tasks met during the run change it.
     let second_order = learner("second-order-perceptron", &json!({}));
     let theorems = Theorems::of(&second_order, &Tasks::open(), None).unwrap();
     let mut transcript = Transcript::new(0);

@@ -1,4 +1,4 @@
-//! Does every registered learner keep the protocol? Registry x checks, each a test of its own name.
+//! Does every registered learner keep the protocol? Each learner and each check make a test with a name of its own.
 
 use cognate::algorithms::Protocol;
 use cognate::internal::CHECKS;
@@ -13,7 +13,7 @@ fn run(config: &str, check: &str) {
     }
 }
 
-/// One module per subject with one test per check, and the list of what was made.
+/// One module per subject with one test per check, and the lists of subjects and checks.
 macro_rules! conformance {
     ([$($subject:ident = $config:literal,)*] $checks:tt) => {
         $(conformance!(@subject $subject $config $checks);)*
@@ -32,7 +32,7 @@ macro_rules! conformance {
 }
 
 conformance! {
-    // Every learner with its defaults, under its id; then with every choice that makes it another machine inside.
+    // Every learner with its defaults, under its id; then with every choice that makes it work differently inside.
     [
         adaptive = r#""adaptive""#,
         adaptive_independent = r#"{"adaptive": {"interaction": "independent"}}"#,
@@ -173,7 +173,7 @@ conformance! {
 fn no_learner_and_no_check_is_forgotten() {
     let checks: Vec<&str> = CHECKS.iter().map(|(name, _)| *name).collect();
     assert_eq!(CHECK_NAMES, checks);
-    // A batch learner has no rounds: tests/convex.rs.
+    // A batch learner has no rounds: tests/it/convex.rs.
     for about in REGISTRY.iter().filter(|about| about.protocol != Protocol::Batch) {
         // `kernel-perceptron` is the module `kernel_perceptron`.
         let module = about.id.replace('-', "_");

@@ -1,4 +1,4 @@
-//! The batch learner `convex`: vectors, the objective that never increases, starts that do not matter, bad input.
+//! The batch learner `convex`: vectors, an objective that never increases, starts that do not matter, bad input.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn examples(text: &str) -> Result<Examples, FitError> {
     read_from(&RunConfig::default(), input)
 }
 
-/// Examples with real labels, the tasks as a config declares them.
+/// Examples with real labels, with the tasks that a config declares.
 fn read_from(config: &RunConfig, input: Input) -> Result<Examples, FitError> {
     let mut reader = config.reader(vec![input], labels(Labels::Real)).unwrap();
     Examples::read(&mut reader, &config.declared_tasks().unwrap())
@@ -191,7 +191,7 @@ fn the_coefficients_solve_the_equation_of_sylvester() {
     assert!(fitted.objectives.len() <= 2, "one exact step is enough: {}", fitted.status);
 }
 
-/// Made-up tasks: `shared` inputs or own ones, of which a share of the outputs is missing, and labels of two classes or
+/// Made-up tasks with `shared` inputs or their own, a share of the outputs `missing`, and labels of two classes or
 /// real ones.
 fn made_up(seed: u64, shared: bool, missing: f64, classes: bool) -> Examples {
     let (tasks, features, count) = (4, 6, 14);
@@ -260,7 +260,7 @@ fn for_every_problem(mut visit: impl FnMut(&str, &ConvexConfig, &Examples)) {
     }
 }
 
-/// How close to the minimum a fit must come, and how close to each other two must.
+/// How close a fit must come to the minimum, and two fits to each other.
 const PROMISED: f64 = 1e-6;
 
 #[test]
@@ -327,7 +327,7 @@ fn single_tasks_are_ridge_regressions() {
         let margin = model.learner().as_predict().margin(TaskId(task), x);
         assert!((margin - expected).abs() < 1e-9, "{margin} is not {expected}");
     }
-    // A task never seen is predicted by the mean of the others.
+    // A task that was never seen is predicted by the mean of the others.
     let mean = model.learner().as_predict().margin(TaskId(9), x);
     assert!((mean - f64::midpoint(4.0 + a * 0.5, 6.0 - b * 0.5)).abs() < 1e-9);
 }
@@ -360,7 +360,7 @@ fn a_code_of_the_labels_is_its_matrix() {
     let coded = fitted(json!({ "fixed": { "coding": code } }));
     assert_eq!(coded.relation.entry(0, 3), -1.0);
     assert!(coded.status.stopped == Stopped::Converged, "{}", coded.status);
-    // Of full rank it is the interaction with the inverse.
+    // A code of full rank is the interaction with the inverse.
     let full = [[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.2], [0.0, 0.0, 0.0, 2.0]];
     let a = Symmetric::from_fn(4, |i, j| full.iter().map(|row: &[f64; 4]| row[i] * row[j]).sum());
     let inverse = a.try_inverse().unwrap();
@@ -372,7 +372,7 @@ fn a_code_of_the_labels_is_its_matrix() {
 
 #[test]
 fn few_features_are_found_by_rows() {
-    // Of 20 features 3 matter, to all tasks.
+    // 3 of 20 features matter, to all tasks.
     let mut rng = generator(11, 0);
     let mut text = String::new();
     for at in 0..240 {

@@ -1,4 +1,4 @@
-//! The one door: does a model learn, predict and explain examples as they are given, and stay whole when it refuses?
+//! The one door: does a model learn, predict and explain examples as given, and stay unchanged when it refuses them?
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -51,7 +51,7 @@ pub(crate) fn learn(model: &mut Model, text: &str) {
     model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap();
 }
 
-/// That learning a stream is refused with a message, which leaves the model as it was.
+/// Checks that learning a stream is refused with a message, and leaves the model as it was.
 pub(crate) fn refuses(model: &mut Model, stream: &mut dyn cognate::Stream, message: &str) {
     let before = model.to_bytes();
     let refused = model.learn(stream, &RunOptions::default(), &mut ()).unwrap_err();
@@ -73,7 +73,7 @@ fn an_example_is_learnt_however_its_features_are_given() {
     assert_eq!(views.learn_one("bob", &[(2, 1.0)][..], -1.0).unwrap(), second);
     assert!(views.to_bytes() == pairs.to_bytes());
 
-    // A text is a feature of its own.
+    // A text value is a feature of its own.
     let (mut mixed, mut plain) = (perceptron(&json!({})), perceptron(&json!({})));
     let cells = [("colour", FeatureValue::Text("red")), ("size", FeatureValue::Number(0.5))];
     assert_eq!(mixed.learn_one("ann", &cells, 1.0).unwrap(), first);
@@ -81,7 +81,7 @@ fn an_example_is_learnt_however_its_features_are_given() {
     assert!(mixed.to_bytes() == plain.to_bytes());
     assert_eq!(mixed.names().iter().collect::<Vec<_>>(), [("colour=red", 0), ("size", 1)]);
 
-    // Without a label it is predicted, and counted apart.
+    // An example without a label is predicted, and counted separately.
     let unlabelled = mixed.learn_one("ann", &[("size", 2.0)], None).unwrap();
     assert!(unlabelled.label.is_nan() && unlabelled.margin > 0.0);
     assert_eq!((unlabelled.round, unlabelled.mistake, unlabelled.updated), (2, false, false));
@@ -104,7 +104,7 @@ fn predicting_changes_nothing_and_strangers_are_harmless() {
         let before = model.to_bytes();
         for task in ["ann", "bob", "nobody", "7"] {
             let plain = model.predict_one(task, known).unwrap();
-            // No learner of weights has one for what it has not met.
+            // The model has no weights for features that it has not met.
             assert_eq!(model.predict_one(task, with_strangers).unwrap(), plain, "{task}");
             assert_eq!(model.predict_row(Some(task), known).unwrap(), plain);
             assert_eq!(plain.label, if plain.margin >= 0.0 { 1.0 } else { -1.0 });
@@ -116,7 +116,7 @@ fn predicting_changes_nothing_and_strangers_are_harmless() {
         );
         assert!(model.to_bytes() == before);
     }
-    // The next task would begin with what the others share.
+    // A new task begins with what the others share.
     let model = named();
     assert!(model.predict_one("ann", &[("x", 1.0)]).unwrap().margin > 0.0);
     assert!(model.predict_one("nobody", &[("x", 1.0)]).unwrap().margin > 0.0);
@@ -153,7 +153,7 @@ fn what_was_declared_holds_for_predictions() {
     assert_eq!(beyond, "row 0: feature index 2; expected 0 to 1");
 }
 
-/// A prediction is what the margin before learning would be, for every learner, also through a stream.
+/// A prediction is the margin before learning, for every learner, also through a stream.
 #[test]
 fn a_prediction_is_the_margin_of_the_example_when_it_is_learnt() {
     for learner in stream_learners() {
@@ -178,7 +178,7 @@ fn a_prediction_is_the_margin_of_the_example_when_it_is_learnt() {
             model.predict(&mut reader, NonZeroUsize::MIN, visit).unwrap();
             let report = model.learn_one(task, &pairs, sample.label).unwrap();
             assert_eq!(streamed, [predicted], "{id}");
-            // Batches may be summed in another order than single examples.
+            // Batches may be summed in a different order from single examples.
             let gap = (predicted.margin - report.margin).abs();
             assert!(gap <= 1e-9 * (1.0 + report.margin.abs()), "{id}: {predicted:?}, {report:?}");
             assert!(predicted.probability.is_none_or(|p| (0.0..=1.0).contains(&p)), "{id}: {predicted:?}");
@@ -192,7 +192,7 @@ fn a_model_of_hashed_names() {
         let mut model = hashed(names);
         assert_eq!(naming(&model), json!({"hashed": {"bits": 3, "names": names}}));
         assert_eq!((model.names().len(), model.config().format.id()), (if names { 3 } else { 0 }, "jsonl"));
-        // The same as text.
+        // The same examples as text.
         let naming = json!({"hashed": {"bits": 3, "names": names}});
         let mut text = perceptron(&json!({"format": "jsonl", "naming": naming}));
         learn(
@@ -253,7 +253,7 @@ fn a_bad_row_leaves_those_around_it() {
     expected.learn_one("bob", last, -1.0).unwrap();
     let mut model = perceptron(&json!({}));
     let mut rows = model.rows();
-    // Not even of the label of a bad row anything is left: 0 does not go with -1.
+    // Nothing of a bad row is left, not even its label: a 0 would not go with the -1 below.
     for (task, features, label) in [
         (Some("eve"), Features::Named(&[("z", f64::NAN)]), Some(0.0)),
         (Some("eve"), Features::Named(&[("z", 1.0), ("z", 1.0)]), Some(0.0)),
@@ -302,7 +302,7 @@ fn a_simultaneous_model_learns_rounds_of_rows() {
         let mut text = simultaneous(tasks.clone());
         learn(&mut text, lines);
         assert_eq!(text.rounds(), 2);
-        // A round at a time, or both at once.
+        // One round at a time, or both at once.
         for size in [2, 4] {
             let mut model = simultaneous(tasks.clone());
             for round in rows.chunks(size) {
@@ -314,7 +314,7 @@ fn a_simultaneous_model_learns_rounds_of_rows() {
             }
             assert!(model.to_bytes() == text.to_bytes(), "{tasks}, {size} rows at once");
         }
-        // Less than a round is refused, and nothing of it stays.
+        // Less than a round is refused, and leaves no trace.
         let before = text.to_bytes();
         assert_eq!(
             text.learn_one("b", &[(7, 1.0)], 1.0).unwrap_err().to_string(),
@@ -332,12 +332,12 @@ fn a_simultaneous_model_learns_rounds_of_rows() {
         );
         assert!(text.to_bytes() == before);
     }
-    // Names of features and tasks of a round that is not whole are forgotten, too.
+    // The names of features and tasks in an incomplete round are forgotten too.
     let mut fresh = simultaneous(json!(2));
     let before = fresh.to_bytes();
     assert!(fresh.learn_one("a", &[("x", 1.0)], 1.0).is_err());
     assert!(fresh.to_bytes() == before);
-    // Where nothing was declared, the first round is what is given.
+    // If no tasks were declared, what is given is the first round.
     let mut open = simultaneous(json!(null));
     assert_eq!(open.learn_one("a", &[("x", 1.0)], 1.0).unwrap().round, 1);
     assert_eq!(open.learn_one("a", &[("x", 1.0)], 1.0).unwrap().round, 2);
@@ -364,7 +364,7 @@ fn one_by_one_is_the_stream_byte_for_byte() {
     let samples = samples(22, 4, 8, 150);
     let names = ["size", "colour", "weight", "a b", "ü", "", "x^y", "7"];
     let task = |sample: &Sample| format!("t{}", sample.task);
-    // Some without a label.
+    // Some examples have no label.
     let label = |at: usize| (at % 11 != 7).then(|| samples[at].label);
     let by_name = |sample: &Sample| -> Vec<(&str, f64)> {
         pairs(sample).into_iter().map(|(at, x)| (names[at as usize], x)).collect()
@@ -410,7 +410,7 @@ fn one_by_one_is_the_stream_byte_for_byte() {
             assert!(single.to_bytes() == expected, "{id}, {stream}: one by one");
             assert!(rows.to_bytes() == expected, "{id}, {stream}: as rows");
             assert!(lines.to_bytes() == expected, "{id}, {stream}: line by line");
-            // Saved in between, it makes no difference either.
+            // Saving in between makes no difference either.
             let mut resumed = Model::from_bytes(&single.to_bytes()).unwrap();
             let (task, cells, pairs) = (task(&samples[0]), by_name(&samples[0]), pairs(&samples[0]));
             let features = if named { Features::Named(&cells) } else { Features::Numbered(&pairs) };
@@ -440,7 +440,7 @@ fn a_batch_learner_refuses_examples_and_stays_as_it_is() {
             serde_json::from_value(json!({"stream": stream, "learner": "convex"})).unwrap();
         let fitted =
             |examples| Model::fit(&convex, examples, &FitOptions::default(), &|_, _| true).unwrap().0;
-        // Some of the examples have the names of all.
+        // A subset of the examples has the names of all.
         for mut model in [fitted(&examples), fitted(&examples.subset(&[0, 1, 2, 3, 4, 5, 6, 7]))] {
             assert_eq!(model.names().iter().collect::<Vec<_>>(), [("x", 0), ("y", 1)]);
             assert_eq!((naming(&model), model.config().format.id()), (json!({"named": {}}), "jsonl"));
@@ -472,7 +472,7 @@ fn a_model_explains_itself_in_the_words_of_its_users() {
     model.learn_one("ann", &[("size", -0.5), ("colour=red", 2.0), ("tie", 0.5)], 1.0).unwrap();
     let own =
         |pairs: &[(&str, f64)]| pairs.iter().map(|(name, x)| ((*name).to_owned(), *x)).collect::<Vec<_>>();
-    // By size, whatever the sign; of equals the one met first.
+    // By absolute value; of equals, the one met first.
     let expected = own(&[("colour=red", 2.0), ("size", -0.5), ("tie", 0.5), ("bias", 0.25)]);
     assert_eq!(explained(&model, "ann"), expected);
     assert_eq!(model.explain("ann").unwrap().task, TaskId(0));
@@ -485,7 +485,7 @@ fn a_model_explains_itself_in_the_words_of_its_users() {
     let unknown = model.explain("anne").unwrap_err().to_string();
     assert_eq!(unknown, "no task is called \"anne\"; nearest: ann");
 
-    // Numbers are those of the text, from 1.
+    // Numbers are those in the text, from 1.
     let mut model = independent(json!({}));
     learn(&mut model, "+1 task:ann 3:0.5 7:-1\n");
     assert_eq!(explained(&model, "ann"), own(&[("7", -1.0), ("3", 0.5)]));

@@ -14,7 +14,7 @@ fn task_name(task: usize) -> String {
     (task + 1).to_string()
 }
 
-/// Margins of a run with declared tasks, one task a round or all of them.
+/// Margins of a run with declared tasks, one task per round or all of them.
 fn margins(learner: &Value, tasks: usize, simultaneous: bool, samples: &[Sample]) -> Vec<f64> {
     let names: Vec<String> = (0..tasks).map(task_name).collect();
     let mut model = harness::model(
@@ -93,7 +93,7 @@ fn independent_learners_are_learners_apart() {
     }
 }
 
-/// (aI + SS' + xx')^-1, written out in K d dimensions by adding one instance at a time (Sherman and Morrison).
+/// (aI + SS' + xx')^-1, written out in K d dimensions by adding one instance at a time (Sherman-Morrison).
 #[test]
 fn the_second_order_learner_is_its_primal_form() {
     let samples = samples(8, 1, FEATURES, 250);
@@ -151,7 +151,7 @@ fn one_task_has_nothing_to_share() {
     }
 }
 
-/// A polynomial of degree 1 without constant is the inner product, kept as examples.
+/// A polynomial kernel of degree 1 without a constant is the inner product, but keeps examples instead of weights.
 #[test]
 fn the_dual_schatten_form_is_the_primal_one() {
     let kernel = json!({"polynomial": {"degree": 1, "gamma": 1, "coef0": 0}});
@@ -169,7 +169,7 @@ fn the_dual_schatten_form_is_the_primal_one() {
     }
 }
 
-/// With p = 1 and l1 every task with a loss learns c times its example, whoever the others are.
+/// With p = 1 and l1, every task with a loss learns c times its example, whatever the others do.
 #[test]
 fn a_loss_shared_by_its_sum_is_shared_by_nobody() {
     let samples = rounds(11);
@@ -189,7 +189,7 @@ fn a_loss_shared_by_its_sum_is_shared_by_nobody() {
     assert_close(&margins(&learner, TASKS, true, &samples), &expected, "l1");
 }
 
-/// The gradient does not change when all examples are scaled, but for that scale.
+/// When all examples are scaled, the gradient changes by that scale alone.
 #[test]
 fn high_powers_of_large_and_small_numbers_do_not_overflow() {
     for p in [2, 17, 50] {
@@ -216,6 +216,6 @@ fn numbers_beyond_all_bounds_end_the_run_with_the_round() {
     let mut reader = reader_for(&model, vec![input]);
     let error = model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap_err();
     let RunError::Diverged { round, task, margin } = error else { panic!("{error}") };
-    // Kept in round 2, its kernel with itself is 1e480.
+    // The kernel of the example kept in round 2 with itself is 1e480.
     assert_eq!((round, task.as_str(), margin), (3, "7", f64::NEG_INFINITY));
 }

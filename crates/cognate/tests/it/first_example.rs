@@ -30,7 +30,7 @@ fn the_first_example_decides_what_features_are() {
         assert_eq!(naming(&restored), naming(model), "it is remembered");
         model.learn_one("ann", Features::Nothing, 1.0).unwrap();
     }
-    // Whoever has names reads text with names.
+    // A model with names reads text with names.
     assert_eq!((by_name.config().format.id(), by_number.config().format.id()), ("jsonl", "svm"));
     learn(&mut by_name, "{\"task\":\"ann\",\"label\":1,\"features\":{\"x\":1,\"new\":2}}\n");
     assert_eq!(by_name.names().iter().collect::<Vec<_>>(), [("x", 0), ("new", 1)]);
@@ -101,7 +101,7 @@ fn a_config_may_decide_before_the_first_example() {
     }
 }
 
-/// What a stream decides it decides by its examples.
+/// A stream decides by its examples, not by being opened.
 #[test]
 fn a_stream_that_gives_nothing_decides_nothing() {
     let mut model = perceptron(&json!({}));
@@ -115,7 +115,7 @@ fn a_stream_that_gives_nothing_decides_nothing() {
     refuses(&mut csv, &mut bad, "in:2:1: found label \"7\"; expected -1 or +1, or 0 or 1");
     learn(&mut csv, "label,x\n1,1\n");
     assert_eq!((naming(&csv), csv.config().format.id()), (json!({"named": {}}), "csv"));
-    // A stream of names makes the model one that reads text with names, too.
+    // After a stream with names, the model reads text with names too.
     let mut names =
         config(&json!({"format": "csv"})).reader(vec![input("label,x\n1,1\n")], ReadOptions::default());
     model.learn(names.as_mut().unwrap(), &RunOptions::default(), &mut ()).unwrap();

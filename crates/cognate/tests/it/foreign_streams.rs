@@ -1,4 +1,4 @@
-//! Streams that were made for another model: are they refused, and is the model as it was?
+//! Streams made for another model: are they refused, and is the model left as it was?
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ fn streams_that_number_other_tasks_are_refused() {
         )
     };
     let fresh = || config(&json!({})).reader(vec![input(text)], ReadOptions::default()).unwrap();
-    // It knows ann and bob; for the stream eve is the first task, although she is new here, too.
+    // The model knows ann and bob; eve is new to it too, but the stream numbers her first.
     let mut model = numbered();
     refuses(&mut model, &mut fresh(), &not_next("eve"));
     refuses(&mut model, &mut fresh().into_memory().unwrap(), &not_next("eve"));
@@ -30,7 +30,7 @@ fn streams_that_number_other_tasks_are_refused() {
     let features = SparseView::try_new(&[0], &[1.0]).unwrap();
     memory.push("eve", Example { task: TaskId(0), features, label: 1.0 });
     refuses(&mut model, &mut memory, &not_next("eve"));
-    // The other way round: ann and bob are no news to the stream.
+    // The other way round: the stream takes ann and bob for known.
     let mut stranger = perceptron(&json!({}));
     let mut reader = reader_for(&model, vec![input("+1 task:bob 1:1\n")]);
     refuses(&mut stranger, &mut reader, &not_next("number 1"));
@@ -66,7 +66,7 @@ fn streams_that_number_other_names_are_refused() {
              the stream was made for another model"
         )
     };
-    // Both know the tasks ann and bob; the names x, y and z, and none.
+    // Both know the tasks ann and bob; one knows the names x, y and z, the other none.
     let (mut model, mut other) = (named(), perceptron(&json!({"naming": "named"})));
     other.learn_one("ann", Features::Nothing, 1.0).unwrap();
     other.learn_one("bob", Features::Nothing, 1.0).unwrap();
@@ -74,16 +74,16 @@ fn streams_that_number_other_names_are_refused() {
     refuses(&mut model, &mut reader(&other, "new"), &foreign("\"new\""));
     refuses(&mut model, &mut reader(&other, "x"), &foreign("\"x\""));
     refuses(&mut other, &mut reader(&model, "new"), &foreign("\"new\""));
-    // What the stream knows it does not name.
+    // The stream does not name features that it takes for known.
     refuses(&mut other, &mut reader(&model, "y"), &foreign("number 1"));
     refuses(&mut other, &mut reader(&model, "y").into_memory().unwrap(), &foreign("number 1"));
-    // The first name would fit.
+    // The first name would fit, the second does not.
     other.learn_one("ann", &[("q", 1.0)], 1.0).unwrap();
     let mut one_name = perceptron(&json!({"naming": "named"}));
     one_name.learn_one("ann", &[("x", 1.0)], 1.0).unwrap();
     one_name.learn_one("bob", Features::Nothing, 1.0).unwrap();
     refuses(&mut one_name, &mut reader(&other, "new x"), &foreign("\"x\""));
-    // Names go out once, to the model that learns them.
+    // A stream gives its names once, to the model that learns it.
     let fresh = || perceptron(&json!({"format": "jsonl", "bias": 1.0}));
     let memory = reader(&fresh(), "x y").into_memory().unwrap();
     let mut once = memory.clone();
@@ -92,7 +92,7 @@ fn streams_that_number_other_names_are_refused() {
     let refused = fresh().learn(&mut once, &RunOptions::default(), &mut ()).unwrap_err().to_string();
     assert!(refused.starts_with("task number 0 of the stream"), "{refused}");
     fresh().learn(&mut memory.clone(), &RunOptions::default(), &mut ()).unwrap();
-    // Slots are the same everywhere, but a name is met once.
+    // Slots are the same in every model, but a name is new only once.
     let mut slots = hashed(true);
     let mut told_again = perceptron(&json!({"format": "jsonl", "naming": {"hashed": {"bits": 3}}}));
     told_again.learn_one("ann", Features::Nothing, 1.0).unwrap();

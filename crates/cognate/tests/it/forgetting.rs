@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::harness::{learn, model};
 use crate::support::samples::{samples, text};
 
-/// Learners that keep what they know about a task apart.
+/// Learners that keep what they know about each task apart.
 fn separable() -> Vec<Value> {
     let interactions = ["independent", "pooled", "pairwise", "coupled"];
     let mut learners: Vec<Value> =
@@ -50,14 +50,14 @@ fn the_file_holds_neither_name_nor_counts_nor_own_weights() {
         assert_eq!((model.metrics().total().examples, model.tasks().len()), (before - gone, 3), "{learner}");
         let again = Model::from_bytes(&bytes).unwrap_or_else(|error| panic!("{learner}: {error}"));
         assert_eq!(again.to_bytes(), bytes, "{learner}");
-        // As a task that was never met.
+        // It predicts like a task that was never met.
         let x = [(0_u32, 1.0), (3, -0.5), (7, 0.25)];
         let margin = |task: &str| model.predict_one(task, &x).unwrap().margin;
         assert_eq!(margin("task-1").to_bits(), margin("a stranger").to_bits(), "{learner}");
     }
 }
 
-/// Where nothing is shared, the others predict as before to the bit, and go on learning as if nothing had happened.
+/// Where nothing is shared, the other tasks predict as before, to the bit.
 #[test]
 fn independent_tasks_lose_nothing() {
     for learner in [
@@ -78,7 +78,7 @@ fn independent_tasks_lose_nothing() {
     }
 }
 
-/// A task that comes back begins as a new one, and the model goes on.
+/// A task that comes back begins as a new one, and the model keeps learning.
 #[test]
 fn a_model_goes_on_without_the_task() {
     for learner in separable() {

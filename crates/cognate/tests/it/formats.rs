@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// Task, label and features by name.
 type Row = (String, f64, BTreeMap<String, f64>);
 
-/// Every example up to the end or the first error, as a reader for runs of a config gives them.
+/// Every example up to the end or the first error, as read for runs of a config.
 fn rows_of(texts: &[&[u8]], config: &RunConfig, options: &ReadOptions) -> (Vec<Row>, Option<String>) {
     let reader = || config.reader(texts.iter().map(input).collect(), options.clone()).unwrap();
     // A model that learns the same texts tells what the features are called.
@@ -24,7 +24,7 @@ fn rows_of(texts: &[&[u8]], config: &RunConfig, options: &ReadOptions) -> (Vec<R
     (found, error)
 }
 
-/// The same for a stream, the rest of the config as it is by default.
+/// The same for a stream, with the rest of the config at its defaults.
 fn rows(texts: &[&[u8]], stream: &Value, options: &ReadOptions) -> (Vec<Row>, Option<String>) {
     rows_of(texts, &config(stream), options)
 }
@@ -64,7 +64,7 @@ fn good(stream: &Value, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// That a text is refused with a message, behind good lines and before one, and skipped where that is asked for.
+/// Checks that a text is refused with a message, after good lines and before one, and skipped where that is asked for.
 fn refused(stream: &Value, header: &str, ok: &str, bad: &[u8], message: &str) {
     let lines = header.lines().count();
     for before in 0..2 {
@@ -176,7 +176,7 @@ fn csv_cells_are_numbers_or_categories() {
     assert_eq!(good(&other, "y,who,zip,label\n0,x,0815,7\n"), ["x -1 label:7 zip=0815:1"]);
     assert_eq!(good(&csv, "label,x\n1,2\n"), ["default 1 x:2"]);
     assert_eq!(good(&csv, ""), Vec::<String>::new());
-    // Every file has a header of its own.
+    // Every file has its own header.
     let (found, error) = rows(&[b"label,x\n1,2\n", b"x,label\n3,1\n"], &csv, &labels(Labels::Required));
     assert_eq!((found.len(), error), (2, None));
     assert_eq!(found[1].2, BTreeMap::from([("x".to_owned(), 3.0)]));
@@ -352,7 +352,7 @@ fn hashed_names_share_slots_only_where_that_is_asked_for() {
     assert_eq!(found[0].2.len(), 5);
 }
 
-/// What a stream says in one format it says in the others.
+/// The same stream in every format.
 #[test]
 fn formats_agree() {
     let csv = "task,label,x,c\na,1,2,u\nb,-1,0.5,v\n";
@@ -406,7 +406,7 @@ fn one_task_a_class() {
     assert_eq!(error.unwrap(), "in:1:1: found \"1:1\"; expected a label, -1 or +1, or 0 or 1");
 }
 
-/// A name that every format can hold, and odd ones.
+/// Names that every format can hold, odd ones among them.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,4}", "[^[:cntrl:]]{1,6}"]
 }
@@ -481,7 +481,7 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
-    /// Nothing panics, and everything that comes out can be trusted.
+    /// Nothing panics, and everything that is read is valid.
     #[test]
     fn nearly_good_text_is_read_or_refused(
         pieces in prop::collection::vec(prop::sample::select(vec![

@@ -1,7 +1,7 @@
 //! Does a Perceptron reduce to what the paper says it reduces to?
 //!
-//! Every form of it is compared with the paper's formulas written out (tests/support/figure1.rs, and p_norm.rs for
-//! the p-norm one), and where two forms are the same machine, with the other to the last bit.
+//! Every form of it is compared with the paper's formulas written out (tests/it/support/figure1.rs, and p_norm.rs for
+//! the p-norm Perceptron), and where two forms compute the same, with the other to the last bit.
 
 use crate::support::figure1::Figure1;
 use crate::support::harness;
@@ -16,7 +16,7 @@ const TASKS: usize = 5;
 const FEATURES: usize = 12;
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 
-/// A tree, a triangle's worth of weights, and a task that knows nobody.
+/// Edges of different weights, and a task without any.
 const EDGES: [(usize, usize, f64); 4] = [(0, 1, 1.0), (1, 2, 0.5), (0, 2, 3.0), (3, 1, 1.0)];
 
 fn task_name(task: usize) -> String {
@@ -92,7 +92,7 @@ fn margins_of(learner: &Value, tasks: usize, samples: &[Sample]) -> Vec<f64> {
     reports.iter().map(|report| report.margin).collect()
 }
 
-/// The same numbers to the last bit; the two zeros are one.
+/// Checks that the numbers are the same to the last bit, taking 0 and -0 as equal.
 fn assert_same(found: &[f64], expected: &[f64], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -109,7 +109,7 @@ fn assert_close(found: &[f64], expected: &[f64], what: &str) {
     }
 }
 
-/// The Perceptron that everybody knows: margins of one task's examples.
+/// The textbook Perceptron: margins of one task's examples.
 fn plain_perceptron<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<f64> {
     let mut w = [0.0; FEATURES];
     let mut learn = |sample: &Sample| {
@@ -152,7 +152,7 @@ fn every_interaction_is_figure_1_with_its_r() {
     }
 }
 
-/// Tasks come one after the other, and come again; none is declared but those that a graph names.
+/// Tasks come one after the other, and come again; only those that a graph names are declared.
 #[test]
 fn tasks_met_on_the_way_are_figure_1_with_the_r_of_the_present_k() {
     for seed in SEEDS {
@@ -160,7 +160,7 @@ fn tasks_met_on_the_way_are_figure_1_with_the_r_of_the_present_k() {
         for (at, sample) in samples.iter_mut().enumerate() {
             sample.task = sample.task.min(at / 40);
         }
-        // But for the matrix, which is of a fixed size.
+        // All but the matrix, which has a fixed size.
         for choice in 0..interactions(TASKS).len() - 1 {
             let (interaction, _) = &interactions(TASKS)[choice];
             // Edges name their tasks beforehand; without them, K is the number of tasks met.
@@ -192,7 +192,7 @@ fn simultaneous_rounds_are_figure_1_with_the_margins_first() {
     for seed in SEEDS {
         let mut samples = samples(seed, TASKS, FEATURES, 60 * TASKS);
         for (at, sample) in samples.iter_mut().enumerate() {
-            // Each round in another order of the tasks.
+            // Each round has the tasks in a different order.
             sample.task = (at + at / TASKS) % TASKS;
         }
         for (interaction, r) in interactions(TASKS) {
@@ -231,7 +231,7 @@ fn one_task_is_the_plain_perceptron() {
         for interaction in choices.filter(|choice| choice["matrix"].is_null()).chain([ones]) {
             assert_close(&margins(&interaction, 1, &samples), &expected, &interaction.to_string());
         }
-        // A = 2 halves every step and with it every margin; no sign changes.
+        // A = 2 halves every step, and so every margin; no sign changes.
         let halved = margins(&json!({"matrix": {"rows": [[2]]}}), 1, &samples);
         let doubled: Vec<f64> = halved.iter().map(|margin| 2.0 * margin).collect();
         assert_close(&doubled, &expected, "A = 2");
@@ -253,7 +253,7 @@ fn independent_is_k_single_learners() {
     }
 }
 
-/// And each of them is the same learner alone, to the bit.
+/// Each task is, to the bit, the same learner alone.
 #[test]
 fn independent_tasks_do_not_touch_each_other() {
     let samples = samples(9, TASKS, FEATURES, 300);
@@ -287,7 +287,7 @@ fn pooled_is_the_limit_of_coupled() {
     }
 }
 
-/// Pairs of interactions that are the same one.
+/// Pairs of configs for the same interaction.
 #[test]
 fn different_words_for_one_interaction_agree() {
     let k = TASKS as f64;
@@ -377,7 +377,7 @@ fn permuting_features_permutes_the_result() {
     }
 }
 
-/// Norms from the plain one to one beyond every default.
+/// Values of p from the plain one to one beyond every default.
 const NORMS: [f64; 4] = [2.0, 3.0, 7.5, 60.0];
 
 #[test]
@@ -409,7 +409,7 @@ fn every_interaction_is_section_4_1_with_its_r() {
     }
 }
 
-/// Left out, p is 2 ln max(K, d), and exactly that where both are declared.
+/// Left out, p is 2 ln max(K, d), exactly so where both are declared.
 #[test]
 fn the_p_of_theorem_6_is_the_default() {
     let samples = samples(4, TASKS, FEATURES, 300);
@@ -438,7 +438,7 @@ fn tasks_met_on_the_way_are_section_4_1_with_the_r_of_the_present_k() {
         let (mut met, mut naive) = (0, PNorm::new(5.0, Vec::new(), FEATURES));
         for (at, (sample, report)) in samples.iter().zip(&reports).enumerate() {
             let known = if named { TASKS } else { met.max(sample.task + 1) };
-            // A task's first example is predicted with the K of before, which the formulas know nothing of.
+            // A task's first example is predicted with the previous K, which is not in the formulas.
             let first = known > met;
             if first {
                 naive.grow(interactions(known)[choice].1.clone(), FEATURES);
@@ -528,7 +528,7 @@ fn permuting_tasks_permutes_a_p_norm() {
     }
 }
 
-/// Values c times as large give v c times as large and margins c^2 times, at either end of what numbers can hold.
+/// Scaling values by c scales v by c and margins by c^2, up to the limits of floating point.
 #[test]
 fn a_p_norm_is_homogeneous() {
     let samples = samples(9, TASKS, FEATURES, 300);

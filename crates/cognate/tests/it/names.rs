@@ -1,4 +1,4 @@
-//! What a model keeps of the names in a stream, and streams whose labels are the tasks.
+//! Which names in a stream does a model keep, and are classes as labels turned into tasks?
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use cognate::stream::{Batch, Order, ReadOptions};
 use cognate::{Model, RunConfig, Stream};
 use serde_json::{Value, json};
 
-/// A stream of named features in one of the formats: lines, a header first where there is one.
+/// A stream of named features in one of the formats: its lines, after a header if it has one.
 fn named_stream(format: &str, lines: usize) -> (String, Vec<String>) {
     let header = if format == "csv" { "who,label,size,colour,n0,n1\n" } else { "" };
     let line = |at: usize| {
@@ -79,7 +79,7 @@ fn an_order_in_memory_learns_the_same_names() {
     assert_eq!(held.names().iter().collect::<Vec<_>>(), straight.names().iter().collect::<Vec<_>>());
 }
 
-/// Classes are the tasks of a stream written out by hand; what is given out at a time does not grow with both.
+/// Classes become the tasks of a stream written out by hand; a batch does not grow with classes and features at once.
 #[test]
 fn one_task_a_class_is_the_stream_written_out() {
     let (mut classes, mut by_hand) = (String::new(), String::new());
@@ -128,7 +128,7 @@ fn names_take_memory_of_what_was_met() {
     learn(&mut found, &text);
     assert_eq!(found.names().len(), 20_000);
     assert!(found.names().heap_bytes() < 80 * 20_000, "{}", found.names().heap_bytes());
-    // Whoever only predicts keeps nothing.
+    // Predicting adds no names.
     let other = text.replace("name", "other");
     let mut reader = found.prediction_reader(vec![input(&other)], ReadOptions::default()).unwrap();
     let mut batch = Batch::default();

@@ -19,7 +19,7 @@ struct Owned {
 }
 
 impl Owned {
-    /// To the last bit; all NaN labels are "none".
+    /// For comparing to the last bit; every NaN label is "none".
     fn bits(&self) -> (String, Vec<(u32, u64)>, Option<bool>) {
         let features = self.features.iter().map(|(feature, value)| (*feature, value.to_bits())).collect();
         let label = if self.label.is_nan() { None } else { Some(self.label > 0.0) };
@@ -34,7 +34,7 @@ impl Owned {
     }
 }
 
-/// Reads text to its end or to its first error, checking all that a learner trusts.
+/// Reads text to its end or its first error, checking everything that a learner relies on.
 fn read(text: &[u8], config: &RunConfig, options: &ReadOptions) -> (Vec<Owned>, Option<StreamError>) {
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.into() };
     let mut reader = config.reader(vec![input], options.clone()).unwrap();
@@ -156,7 +156,7 @@ fn norm(features: &[(u32, f64)]) -> (f64, f64) {
 }
 
 proptest! {
-    // Nothing is written into the source tree: a case that failed belongs into a test of its own.
+    // Nothing is written into the source tree: a case that failed belongs in a test of its own.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
@@ -269,7 +269,7 @@ proptest! {
             prop_assert!((reached - wanted).abs() <= 1e-9 * wanted, "{reached}, not {wanted}, from {features:?}");
             for ((before, old), (after, new)) in features.iter().zip(found) {
                 let (old, new) = (old / largest, new / new_largest);
-                // Small entries beside large ones may lose digits below the smallest number there is.
+                // Small entries beside large ones may lose digits to underflow.
                 let close = (old - new).abs() <= 1e-9 * old.abs() + 1e-15;
                 prop_assert!(before == after && close, "the direction changed: {old} became {new}");
             }
@@ -295,7 +295,7 @@ proptest! {
             for j in 0..size {
                 prop_assert!(inverse.entry(i, j).is_finite());
                 prop_assert!(inverse.entry(i, j).to_bits() == inverse.entry(j, i).to_bits());
-                // (A R)_ij against the size of what was summed; conditions go up to 1e13.
+                // (A R)_ij relative to the size of what was summed; condition numbers go up to 1e13.
                 let terms = || row.iter().enumerate().map(|(k, entry)| entry * inverse.entry(k, j));
                 let (sum, size) = (terms().sum::<f64>(), terms().map(f64::abs).sum::<f64>());
                 let expected = f64::from(u8::from(i == j));
@@ -338,7 +338,7 @@ proptest! {
         }
     }
 
-    /// Any JSON is a config or an error; what builds, predicts.
+    /// Every interaction builds or is refused; what builds can be saved and predicts.
     #[test]
     fn no_interaction_makes_the_config_panic(
         b in finite(),

@@ -1,4 +1,4 @@
-//! Labels that are asked for, labels that are not, and labels that are not there.
+//! Labels that are asked for, labels that are not, and labels that are missing.
 
 use crate::support::harness;
 use crate::support::samples;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 const TASKS: usize = 4;
 
-/// Learners that may be asked about one example at a time.
+/// Learners that take one example at a time, with their defaults and other interactions.
 fn one_task_learners() -> Vec<LearnerConfig> {
     let ids = REGISTRY.iter().filter(|about| about.protocol == Protocol::OneTask).map(|about| about.id);
     let mut learners: Vec<LearnerConfig> = ids.map(|id| LearnerConfig::from_id(id).unwrap()).collect();
@@ -149,7 +149,7 @@ fn only_labels_asked_for_are_learnt_and_mistakes_count_all_the_same() {
         assert!(reports.iter().any(|report| report.mistake && !report.queried), "{learner:?}");
         let mistakes = reports.iter().filter(|report| report.mistake).count() as u64;
         assert_eq!(model.metrics().total().mistakes, mistakes);
-        // The labels that were not asked for might as well have been others.
+        // Labels that were not asked for have no influence: flip them.
         let flipped: Vec<String> = (text.lines().zip(&reports))
             .map(|(line, report)| match (report.queried, line.strip_prefix("+1")) {
                 (true, _) => line.to_owned(),
@@ -212,7 +212,7 @@ fn the_seed_is_that_of_the_stream_and_the_model_keeps_it() {
     assert_eq!(plain.config().seed, None, "without draws there is no seed to keep");
 }
 
-/// Tasks that share nothing do not care whether a round is theirs alone, and draws go by the place in the stream.
+/// To tasks that share nothing it makes no difference whether they share rounds; draws go by the place in the stream.
 #[test]
 fn simultaneous_rounds_of_independent_tasks_are_rounds_of_one() {
     let text = stream(6, 400);
@@ -308,7 +308,7 @@ fn lines_without_a_label_are_predicted_and_change_nothing_else() {
         let config = json!({"tasks": TASKS, "learner": learner});
         let mut plain = harness::model(&config);
         let expected = harness::learn(&mut plain, &text);
-        // After every example the same again, without a label: as `?`, or as nothing.
+        // Each example is repeated without its label, written `?` or left out.
         let doubled: Vec<String> = (0..)
             .zip(text.lines())
             .map(|(at, line)| {
@@ -407,7 +407,7 @@ fn draws_may_be_given() {
     assert_eq!(queried, [true, true, false, true, true], "after the last draw every label is asked for");
 }
 
-/// With a sum over all tasks an example this would take hours.
+/// With a sum over all tasks for each example, this would take hours.
 #[test]
 fn a_hundred_thousand_tasks_are_asked_as_fast_as_ten() {
     for interaction in ["coupled", "pairwise", "independent", "pooled"] {
@@ -421,7 +421,7 @@ fn a_hundred_thousand_tasks_are_asked_as_fast_as_ten() {
         }
         model.learn(&mut memory, &RunOptions::default(), &mut ()).unwrap();
         assert_eq!(model.learner().as_inspect().tasks(), 100_000);
-        // Rows of R add up to 1 where A is I and a Laplacian.
+        // Rows of R add up to 1 where A is I plus a Laplacian.
         let expected = if interaction == "pooled" { 100_000.0 } else { 1.0 };
         let influence = model.learner().as_inspect().influence(TaskId(7));
         assert!((influence - expected).abs() < 1e-9 * expected, "{interaction}: {influence}");

@@ -1,7 +1,7 @@
-//! Is everything there that a learner, or a format, needs? What is missing is named, by its path.
+//! Does the tree have everything that a learner, or a format, needs? What is missing is named with its path.
 //!
-//! [`LEARNER`] and [`FORMAT`] are the whole list: the checks below demand it, and CONTRIBUTING.md tells it to people in
-//! the same words and the same order, which is checked as well.
+//! [`LEARNER`] and [`FORMAT`] are the whole list: the checks below demand it, and CONTRIBUTING.md must state it in the
+//! same words and the same order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -97,17 +97,17 @@ const FORMAT: [Demand; 5] = [
     },
 ];
 
-/// The names of what the tree holds, of learners and of formats.
+/// What the tree holds for learners and formats.
 struct Tree {
     /// Files of src/algorithms.
     algorithms: BTreeSet<String>,
-    /// Learners whose numbers an independent computation has.
+    /// Learners with numbers from an independent computation.
     vectors: BTreeSet<String>,
-    /// Learners of which there is a model in today's format.
+    /// Learners with a model in today's format.
     fixtures: BTreeSet<String>,
     /// Today's format version.
     version: u32,
-    /// Learners whose defaults are among the subjects of the conformance checks.
+    /// Learners whose defaults the conformance checks cover.
     conforming: BTreeSet<String>,
     /// Path and text of the file with the table of learners.
     learners_path: &'static str,
@@ -154,7 +154,7 @@ impl Tree {
         let version = version(&Model::new(&RunConfig::default()).unwrap().to_bytes());
         let is_parser = |path: &Path| fs::read_to_string(path).unwrap().contains("impl LineParser for");
         let parsers = names("crates/cognate/src/stream", "rs");
-        // The table stands in a file of its own, or in the README.
+        // The table is in a file of its own, or in the README.
         let learners_path =
             ["docs/learners.md", "README.md"].into_iter().find(|path| root().join(path).exists());
         let learners_path = learners_path.unwrap();
@@ -177,7 +177,7 @@ impl Tree {
         }
     }
 
-    /// What is missing, a message each.
+    /// One message for each thing that is missing.
     fn missing(&self, kind: &str, name: &str, demands: &[Demand]) -> Vec<String> {
         let unmet = demands.iter().filter(|demand| !(demand.met)(self, name));
         let path = |demand: &Demand| {
@@ -188,14 +188,14 @@ impl Tree {
     }
 }
 
-/// The learners that the vectors are about, as the vectors say.
+/// The learners that the vectors name.
 fn vectors() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (name, path) in names("crates/cognate/tests/vectors", "json") {
         let vector: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         let learners = learners_of(&vector);
         if learners.is_empty() {
-            // Of a form of its own, without a config: what is fitted, not run; tests/it/convex.rs reads it.
+            // A fit has a form of its own, without a config; tests/it/convex.rs reads it.
             assert_eq!(name, "batch", "{}: names no learner", path.display());
             found.extend(REGISTRY.iter().filter(|about| is_batch(about.id)).map(|about| about.id.to_owned()));
         }
@@ -222,7 +222,7 @@ fn version(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[8..12].try_into().unwrap())
 }
 
-/// The learners of the fixtures of a format version, as their files say.
+/// The learners of the fixtures of a format version, according to the files.
 fn fixtures(wanted: u32) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for path in names("crates/cognate/tests/fixtures", "cog").into_values() {
@@ -247,7 +247,7 @@ fn is_batch(name: &str) -> bool {
     REGISTRY.iter().any(|about| about.id == name && about.protocol == Protocol::Batch)
 }
 
-/// The names that a choice of the schema offers, with parameters or without.
+/// The names that a choice in the schema offers, with or without parameters.
 fn choices(schema: &Value, choice: &str) -> BTreeSet<String> {
     let variants = schema["$defs"][choice]["oneOf"].as_array().into_iter().flatten();
     let name =
@@ -255,7 +255,7 @@ fn choices(schema: &Value, choice: &str) -> BTreeSet<String> {
     variants.filter_map(name).collect()
 }
 
-/// The formats of the enum itself.
+/// The formats of the enum.
 fn formats() -> BTreeSet<String> {
     let formats = choices(&cognate::config::schema(), "Format");
     assert!(
@@ -268,7 +268,7 @@ fn formats() -> BTreeSet<String> {
 #[test]
 fn every_learner_has_all_that_a_learner_needs() {
     let tree = Tree::read();
-    // Those that somebody has begun to write count as well.
+    // A learner that has a file but is not registered counts too.
     let mut names = tree.algorithms.clone();
     names.extend(REGISTRY.iter().map(|about| about.id.to_owned()));
     let missing: Vec<String> =
@@ -315,7 +315,7 @@ fn of_a_format_that_nobody_wrote_everything_is_missing() {
     assert_eq!(Tree::read().missing("format", "morse", &FORMAT), expected);
 }
 
-/// What is there for a learner is taken away, one thing after the other: that thing is named, and nothing else.
+/// One thing at a time is taken away: that thing is named, and nothing else.
 #[test]
 fn what_is_taken_away_is_named_alone() {
     type Thief = fn(&mut Tree);

@@ -10,11 +10,11 @@
 //! R_T <= (kappa D^2 + G^2 / kappa) sqrt(T), D^2 = |W|^2 / 2. W is the comparator, G the largest length of a gradient:
 //! rounds have one example of every task, of length 1, so G^2 = K^2 + 2 K.
 //!
-//! Theorem 3 rests on Lemma 2, which shrinks p_i and q_i on every round; Algorithm 1 does so where there is a loss. The
+//! Theorem 3 rests on Lemma 2, which shrinks p_i and q_i on every round; Algorithm 1 does so only if there is a loss. The
 //! penalties here keep weights so short that nearly every example has one; else the two minimise different sums.
 //!
 //! The best W in hindsight is found by dual coordinate ascent; that its q_i are 0 is checked by their optimality
-//! condition, |sum of dual coefficients times y x of the task| <= gamma T, and that it is best by the gap of the duality.
+//! condition, |sum of dual coefficients times y x of the task| <= gamma T, and that it is best by the duality gap.
 
 use cognate::stream::Batch;
 use cognate::stream::synthetic::Related;
@@ -66,7 +66,7 @@ fn hinge(label: f64, margin: f64) -> f64 {
     (1.0 - label * margin).max(0.0)
 }
 
-/// The least of the sum of f_t + r, and the squared length of where it is.
+/// The minimum of the sum of f_t + r, and the squared length of the minimiser.
 struct Hindsight {
     least: f64,
     squared: f64,
@@ -150,7 +150,7 @@ fn slope(averages: &[f64]) -> f64 {
     products / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
 }
 
-/// Average regret for each T, the mean over seeds; no run may exceed its bound.
+/// Average regret for each T, a mean over seeds; no run may exceed its bound.
 fn average_regrets(learner: impl Fn(f64, f64) -> Value, bound: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     let average = |rounds: &usize| {
         let regret = |seed: u64| {

@@ -1,4 +1,4 @@
-//! Does a learned relation keep its promises: definite, finite, and true where the truth is known?
+//! Does a learned relation stay positive definite and finite, and is it right where the truth is known?
 
 use crate::support::harness;
 use crate::support::samples;
@@ -74,13 +74,13 @@ proptest! {
         }
         let eigenvalues = relation.eigenvalues();
         let (least, largest) = (eigenvalues[0], eigenvalues[eigenvalues.len() - 1]);
-        // What rounding takes from the smallest is put back every K changes.
+        // What rounding takes from the smallest eigenvalue is restored every K changes.
         prop_assert!(least > -1e-14 * relation.size() as f64 * largest, "{} {}", least, largest);
         prop_assert!(largest.is_finite() && largest > 0.0);
     }
 }
 
-/// With one feature there is no covariance, and R stays.
+/// With one feature there is no covariance, and R stays as it is.
 #[test]
 fn no_variance_moves_nothing() {
     let mut model = harness::model(&relation_learner(&json!({"relation": "covariance", "priming": 0})));
@@ -93,7 +93,7 @@ fn no_variance_moves_nothing() {
     }
 }
 
-/// However large eta is and however long the stream, `von-neumann` works with numbers; so does `log-det`.
+/// However large eta and however long the stream, the numbers stay finite.
 #[test]
 fn no_eta_is_too_large() {
     let stream = text(&samples(3, 6, 12, 3_000), name);
@@ -111,7 +111,7 @@ fn no_eta_is_too_large() {
     }
 }
 
-/// LR11 Table 2: tasks 1 and 2 oppose each other and 3 has nothing to do with them; a fixed interaction does not see it.
+/// LR11 Table 2: tasks 1 and 2 are opposed and 3 is unrelated to both, which a fixed interaction does not see.
 #[test]
 fn the_opposed_triple_is_found_out() {
     let configs = [
@@ -164,7 +164,7 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
 }
 
-/// While priming lasts, and with one task for ever, it is a Perceptron a task.
+/// While priming lasts, and always with one task, it is one Perceptron per task.
 #[test]
 fn without_a_relation_it_is_a_perceptron_a_task() {
     let independent = json!({"learner": {"perceptron": {"interaction": "independent"}}});
@@ -203,7 +203,7 @@ fn a_task_that_joins_disturbs_nobody() {
                 probes.iter().map(margin).collect()
             };
             let before = look(&model);
-            // Seen, and nothing to learn from: a zero vector.
+            // It is seen, but there is nothing to learn: a zero vector without a label.
             harness::learn(&mut model, "? task:new 1:0\n");
             assert_eq!(model.learner().as_inspect().tasks(), 5);
             assert_eq!(look(&model), before, "{rule}");
@@ -211,7 +211,7 @@ fn a_task_that_joins_disturbs_nobody() {
     }
 }
 
-/// Examples in other units give the same mistakes.
+/// Examples in other units scale the margins, so mistakes stay the same.
 #[test]
 fn scale_free_is_free_of_scale() {
     let drawn = samples(9, 6, 20, 1_500);
@@ -226,7 +226,7 @@ fn scale_free_is_free_of_scale() {
     }
 }
 
-/// What `remarks` says when R could not move, and when it did.
+/// What `remarks` says when R never moved, and when it did.
 #[test]
 fn a_run_says_what_became_of_priming() {
     let stream = text(&samples(10, 3, 8, 200), name);
@@ -244,7 +244,7 @@ fn a_run_says_what_became_of_priming() {
     assert!(scale_free.starts_with("the learned relation has a weight of "), "{scale_free}");
 }
 
-/// A task that never appears learns what it is taught, and harms nobody.
+/// A declared task without examples is taught by the others, and does no harm.
 #[test]
 fn a_task_that_never_appears_is_harmless() {
     let drawn = samples(11, 3, 10, 600);

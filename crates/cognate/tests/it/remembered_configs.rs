@@ -1,4 +1,4 @@
-//! What a model remembers of its config: does the config that it gives back make the same model?
+//! A model remembers its config: does the config that it gives back make the same model?
 
 use cognate::config::TasksConfig;
 use cognate::{Model, ModelConfig, ReadOptions, RunConfig};
@@ -70,11 +70,11 @@ fn run_configs() -> impl Strategy<Value = RunConfig> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What a model remembers of a config is all that it remembers of the config that it gives back.
+    /// Given back its own config, a model remembers the same.
     #[test]
     fn a_model_gives_back_the_config_that_it_remembers(config in run_configs()) {
         let kept = ModelConfig::of(&config);
-        // As text it is the same, too.
+        // Also as text.
         let written = serde_json::to_string(&kept).unwrap();
         prop_assert_eq!(&serde_json::from_str::<ModelConfig>(&written).unwrap(), &kept);
         let Ok(model) = Model::new(&config) else { return Ok(()) };
@@ -83,7 +83,7 @@ proptest! {
         prop_assert_eq!(&ModelConfig::of(&back), &kept);
         prop_assert_eq!(ModelConfig::of(&back).to_run(model.tasks()), back.clone());
         prop_assert_eq!(&back.tasks, &config.tasks);
-        // The model of the one is the model of the other, and both can be saved.
+        // Both configs make the same model, and it can be saved.
         let again = Model::new(&back).unwrap();
         prop_assert!(again.to_bytes() == model.to_bytes());
         prop_assert!(Model::from_bytes(&model.to_bytes()).unwrap().to_bytes() == model.to_bytes());

@@ -25,7 +25,7 @@ fn model(learner: &Value, tasks: usize, simultaneous: bool) -> Model {
     harness::model(&json!({"tasks": names, "stream": {"simultaneous": simultaneous}, "learner": learner}))
 }
 
-/// Margins of a run with declared tasks, one task a round or all of them.
+/// Margins of a run with declared tasks, one task per round or all of them.
 fn margins(learner: &Value, tasks: usize, simultaneous: bool, samples: &[Sample]) -> Vec<f64> {
     let mut model = model(learner, tasks, simultaneous);
     harness::learn(&mut model, &text(samples, task_name)).iter().map(|report| report.margin).collect()
@@ -71,7 +71,7 @@ fn apart(learner: &Value, samples: &[Sample]) -> Vec<f64> {
     found
 }
 
-/// Margins of a learner to whom all examples are of one task.
+/// Margins of a learner that takes all examples for those of one task.
 fn together(learner: &Value, samples: &[Sample]) -> Vec<f64> {
     let samples: Vec<Sample> = samples.iter().map(|sample| Sample { task: 0, ..sample.clone() }).collect();
     margins(learner, 1, false, &samples)
@@ -119,7 +119,7 @@ fn lazy_dual_averages_are_the_plain_ones() {
     }
 }
 
-/// With tasks that come rarely, many more rounds than matter, and features that few tasks have.
+/// Over many rounds, with tasks that come rarely and features that some tasks lack.
 #[test]
 fn lazy_leverage_is_the_plain_one() {
     for (own, global, c, c_global) in [
@@ -210,7 +210,7 @@ fn large_beta_and_gamma_leave_one_model() {
     assert_close(&many, &one, "steps");
     let averages = json!({"rom-rda": {"kappa": 1, "alpha": 0.2, "beta": 1e12, "gamma": 1e12}});
     assert_close(&margins(&averages, TASKS, false, &samples), &together(&averages, &samples), "averages");
-    // One model alone is the plain gradient method on u.
+    // One task is the plain gradient method on u.
     let plain = Pgd::new(1, FEATURES, 0.1, 0.2, 1e12, 1e12, false);
     let alone: Vec<Sample> = samples.iter().map(|sample| Sample { task: 0, ..sample.clone() }).collect();
     assert_close(&one, &{ plain }.one_by_one(&alone), "plain");
@@ -229,7 +229,7 @@ fn a_large_alpha_leaves_tasks_on_their_own() {
         &margins(&alone, TASKS, false, &samples),
         "auto",
     );
-    // In dual averaging t goes on for everybody; all tasks in one round have the same t.
+    // In dual averaging t counts the rounds of all tasks, so every round has all tasks here.
     let rounds = rounds(8);
     let learner = json!({"rom-rda": {"kappa": 1, "alpha": 1e13, "gamma": 0.1}});
     let apart = apart(&learner, &rounds);
@@ -248,7 +248,7 @@ fn one_task_is_one_learner() {
             json!({"rom-pgd": {"eta": 0.1, "u-step": "mean"}}),
             json!({"rom-pgd": {"eta": 0.1, "u-step": "sum"}}),
         ),
-        // Only u is left, and every task, there being one, has its say.
+        // Only u is left, and the one task teaches it all it learns.
         (json!({"rom-pgd": {"beta": 1e9}}), json!({"passive-aggressive": {"scope": "global"}})),
         (
             json!({"collaborative": {"own": 1, "global": 0}}),
@@ -274,7 +274,7 @@ fn without_leverage_tasks_are_passive_aggressive() {
     }
 }
 
-/// Values of very different sizes, tens of thousands of updates: norms that are kept are those of the weights.
+/// After tens of thousands of updates with values of very different sizes, the norms kept are those of the weights.
 #[test]
 fn norms_do_not_drift() {
     for learner in [
@@ -286,7 +286,7 @@ fn norms_do_not_drift() {
         let indices: Vec<u32> = (0..FEATURES as u32).collect();
         let mut updates = 0;
         for (at, sample) in samples(11, 2, FEATURES, 60_000).iter().enumerate() {
-            // A long vector is brought back to a short one, again and again.
+            // Weights grow long and short again, over and over.
             let size = [1.0, 1e3, 1e-3, 1.0][at / 5_000 % 4];
             let values: Vec<f64> = sample.x.iter().map(|x| size * x).collect();
             let features = SparseView::try_new(&indices, &values).unwrap();
@@ -306,7 +306,7 @@ fn norms_do_not_drift() {
     }
 }
 
-/// Which tasks have an active outlier part after ROM17's walk, task by task.
+/// For each task, whether its outlier part is active after ROM17's random walk.
 fn marked(learner: &Value, variance: f64, seed: u64) -> Vec<bool> {
     let walk = random_walk(variance, 4500, seed);
     let mut model = model(learner, 5, true);
@@ -366,7 +366,7 @@ fn bad_parameters_are_refused_with_a_reason() {
     }
     let unknown = serde_json::from_value::<LearnerConfig>(json!({"rom-pgd": {"eta": "fast"}})).unwrap_err();
     assert_eq!(unknown.to_string(), "invalid value: string \"fast\", expected a number or \"auto\"");
-    // No penalty is a penalty too.
+    // A penalty may be 0.
     for learner in [
         json!({"rom-pgd": {"eta": 0.1, "alpha": 0, "beta": 0, "gamma": 0}}),
         json!({"rom-rda": {"alpha": 0, "beta": 0, "gamma": 0}}),
@@ -406,7 +406,7 @@ fn a_task_with_one_example_is_served() {
         assert!(learnt.as_inspect().weights(TaskId(3)).iter().all(|pair| pair.1.is_finite()), "{learner}");
         let marked = learnt.as_inspect().parts().is_some_and(|parts| parts[3].outlier_active);
         let fixed = learner.get("rom-pgd").is_some_and(|config| config.get("eta").is_some());
-        // One step longer than gamma allows is an outlier part in Algorithm 1; evidence takes more than one example.
+        // With a fixed eta, one step longer than gamma makes an outlier part; otherwise it takes more than one example.
         assert!(!marked || fixed, "{learner}: one example makes no outlier");
     }
 }
@@ -438,7 +438,7 @@ fn error_of(seen: &Collect, model: &Model, left_out: &[&str]) -> f64 {
     mistakes as f64 / count as f64
 }
 
-/// The error over a stream read from text, with `clip` as a user sets it.
+/// The error on a stream read from text, with `clip` as a user would set it.
 fn run_over(learner: &Value, stream: &Memory, clip: Option<f64>, left_out: &[&str]) -> f64 {
     let mut text = Vec::new();
     for (task, example) in stream.examples() {
@@ -449,7 +449,7 @@ fn run_over(learner: &Value, stream: &Memory, clip: Option<f64>, left_out: &[&st
     error_of(&Collect { reports }, &model, left_out)
 }
 
-/// One task in a thousand examples sends values 10,000 times too large.
+/// One example in a thousand is of a bad task, whose values are 10,000 times too large.
 #[test]
 fn clip_shuts_out_a_task_with_huge_values() {
     let related =
@@ -457,7 +457,7 @@ fn clip_shuts_out_a_task_with_huge_values() {
     let (mut clean, mut spoilt) = (Memory::new(), Memory::new());
     for (at, (task, example)) in related.generate().stream.examples().enumerate() {
         let (bad, size) = if at % 1000 == 999 { (true, 1e4) } else { (false, 1.0) };
-        // The bad task is one of its own; its labels are right half of the time.
+        // Half of the bad task's labels are wrong.
         let task = if bad { "bad" } else { task };
         let label = if bad && at % 2000 == 999 { -example.label } else { example.label };
         let values: Vec<f64> = example.features.values().iter().map(|value| size * value).collect();
@@ -476,7 +476,7 @@ fn clip_shuts_out_a_task_with_huge_values() {
         assert!(good < 0.25 && ruined > 0.4, "{learner}: {good} clean, {ruined} with huge values");
         assert!((saved / good - 1.0).abs() <= 0.01, "{learner}: {good} clean, {saved} clipped");
     }
-    // These steps do not grow with the values: no clip is needed.
+    // These steps do not grow with the values, so no clip is needed.
     for learner in [json!("rom-pgd"), json!({"rom-pgd": {"u-step": "mean"}})] {
         let (good, spoilt) =
             (run_over(&learner, &clean, None, &["bad"]), run_over(&learner, &spoilt, None, &["bad"]));
@@ -484,7 +484,7 @@ fn clip_shuts_out_a_task_with_huge_values() {
     }
 }
 
-/// Ten of fifty tasks have labels that are turned round, or thrown.
+/// Ten of fifty tasks have flipped labels, or random ones.
 #[test]
 fn poisoned_tasks_have_no_say() {
     let related = Related { tasks: 50, features: 50, examples: 20_000, flips: 0.02, ..Related::default() };
@@ -502,7 +502,7 @@ fn poisoned_tasks_have_no_say() {
         poisoned
     };
     let coin = |at: usize| {
-        // A hash of the place is as good as a coin.
+        // A hash of the position serves as a coin.
         Some(if (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 0 { 1.0 } else { -1.0 })
     };
     let (alone, flipped, random) = (poisoned(|_| None), poisoned(|_| Some(-1.0)), poisoned(coin));
@@ -513,14 +513,14 @@ fn poisoned_tasks_have_no_say() {
     };
     let (gap, error) = worse(&json!("rom-pgd"));
     assert!(gap <= 0.1 && error < 0.15, "{gap} worse than {error}");
-    // This is not so for everybody.
+    // Other learners do suffer.
     for learner in [json!({"perceptron": {"interaction": "pooled"}}), json!("collaborative")] {
         let (gap, _) = worse(&learner);
         assert!(gap > 0.2, "{learner}: {gap}");
     }
 }
 
-/// `cargo xtask robust` measures all sets.
+/// `cargo xtask robust` measures all data sets.
 #[test]
 #[expect(clippy::print_stderr, reason = "a test says when it could not look")]
 fn defaults_are_within_two_percent_of_the_better_passive_aggressive_learner_on_real_data() {
@@ -551,7 +551,7 @@ fn defaults_are_within_two_percent_of_the_better_passive_aggressive_learner_on_r
     }
 }
 
-/// Scaling all examples scales nothing else.
+/// Scaling all examples does not change the margins.
 #[test]
 fn automatic_steps_are_scale_free() {
     let samples = samples(14, TASKS, FEATURES, 800);

@@ -1,4 +1,4 @@
-//! Saving and loading model files: what is on disk before, after, and when it fails.
+//! Saving and loading model files: what is on disk before, after, and on failure.
 
 use crate::support::harness;
 use crate::support::samples;
@@ -16,7 +16,7 @@ fn model_of(examples: usize) -> Model {
     model
 }
 
-/// Names in a folder.
+/// The names in a folder.
 fn listing(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()
@@ -59,7 +59,7 @@ fn a_failed_save_says_where_and_leaves_everything_as_it_was() {
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("taken")).unwrap();
     fs::write(at("file"), b"old").unwrap();
-    // A missing folder; a folder that is a file; a folder in place of the file; nothing at all.
+    // A missing folder; a file where a folder should be; a folder where the file should be; an empty path.
     for target in [at("missing/model.cog"), at("file/model.cog"), at("taken"), at("taken/.."), PathBuf::new()]
     {
         for result in [model_of(20).save(&target), Model::check_target(&target)] {
@@ -75,7 +75,7 @@ fn a_failed_save_says_where_and_leaves_everything_as_it_was() {
     assert_eq!(fs::read(at("file")).unwrap(), b"old");
 }
 
-/// A disk on which nothing can be written: this test again, in a process that may not make files longer.
+/// A full disk: this test runs itself in a process that may not write any file.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_old_file_and_no_temporary_one() {

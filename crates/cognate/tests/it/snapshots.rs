@@ -1,7 +1,7 @@
-//! Model files: are they refused when they are not whole, and do last year's still load?
+//! Model files: are damaged ones refused, and do those of earlier releases still load?
 //!
 //! `tests/fixtures/` holds models of every released format version. They must load for ever, so a released one is
-//! never written anew. `COGNATE_BLESS=1 cargo test -p cognate --test it snapshots` writes those that are not there:
+//! never rewritten. `COGNATE_BLESS=1 cargo test -p cognate --test it snapshots` writes those that are missing:
 //! a new format version gets new names, beside the old files.
 
 use std::fs;
@@ -29,7 +29,7 @@ struct Fixture {
     tasks: [&'static str; TASKS],
     config: Value,
     r: Matrix,
-    /// Margins of the tasks on [`probe`], computed in exact fractions by a script of its own.
+    /// Margins of the tasks on [`probe`], computed in exact fractions by a separate script.
     margins: [f64; TASKS],
 }
 
@@ -64,8 +64,8 @@ fn fixtures() -> [Fixture; 3] {
     ]
 }
 
-/// Task, x and label of 60 examples: whole eighths from a linear congruential generator. Every task comes early,
-/// so that R is that of three tasks from the first update of the third on.
+/// Task, x and label of 60 examples: multiples of 1/8 from a linear congruential generator. Every task comes early,
+/// so that R is that of three tasks from the first update of the third task on.
 fn examples() -> Vec<(usize, Vec<f64>, f64)> {
     let mut state = 12_345_u64;
     let mut draw = |below: u64| {
@@ -151,7 +151,7 @@ fn todays_writer_writes_the_released_bytes() {
     }
 }
 
-/// The header tells formats and namings apart, and the same bytes come of the same text.
+/// The header tells formats and namings apart, and the same text gives the same bytes.
 #[test]
 fn models_of_every_format_and_naming_are_written_and_read_as_ever() {
     for text in texts() {
@@ -205,7 +205,7 @@ const OTHERS: [(&str, &str); 24] = [
     ("rom-rda", r#"{"rom-rda": {"kappa": 2, "alpha": 0.05, "beta": 0.1, "gamma": 0.01}}"#),
 ];
 
-/// Of these learners a processor may round matrix products otherwise, so that predictions are compared, not bytes.
+/// Processors may round these learners' matrix products differently, so predictions are compared, not bytes.
 #[test]
 fn models_of_the_other_learners_load_and_predict_as_ever() {
     let names = fixtures()[0].tasks;
@@ -234,9 +234,9 @@ fn models_of_the_other_learners_load_and_predict_as_ever() {
     }
 }
 
-/// Models of learners that have learnt otherwise since, and their margins as the program printed them that wrote them.
+/// Models of learners that have changed since, with the margins printed by the program that wrote them.
 const BEFORE: [(&str, [(&str, f64); 3]); 7] = [
-    // Keeps the correlations of its tasks whole, not in factors.
+    // Keeps the whole correlation matrix of its tasks, not factors.
     (
         "relation-scale-free",
         [
@@ -300,7 +300,7 @@ fn models_of_before_predict_as_ever() {
     let probe = probe();
     let view = SparseView::try_new(&indices, &probe).unwrap();
     for (file, margins) in BEFORE {
-        // Nobody learns them so any more: those of later versions are the first ones, loaded and saved.
+        // No learner makes such models any more: those of later versions are the first ones, loaded and saved.
         fixture_of(file, &Model::load(fixture(1, file)).unwrap());
         for version in 1..=FORMAT_VERSION {
             let path = fixture(version, file);
@@ -322,7 +322,7 @@ fn a_model_that_asks_for_some_labels_is_written_and_asks_as_ever() {
         "query": {"margin": {"b": 0.5}},
     }));
     let labelled = text(&fixtures()[0].tasks);
-    // Every fourth line once more, without its label.
+    // Every fourth line is repeated without its label.
     let lines: Vec<String> = (0..)
         .zip(labelled.lines())
         .map(|(at, line)| match (at % 4, line.split_once(' ')) {
@@ -370,7 +370,7 @@ fn every_truncation_is_refused() {
             };
             assert!(clear, "cut to {length} of {} bytes: {error}", bytes.len());
         }
-        // The other end, and holes of one byte.
+        // Cut at the other end, and with one byte missing.
         for at in 0..bytes.len() {
             refusal(&bytes[at + 1..]);
             refusal(&[&bytes[..at], &bytes[at + 1..]].concat());
@@ -440,7 +440,7 @@ fn a_later_version_is_refused_naming_both() {
     assert_eq!(later, "the model has format version 7; this program reads versions 1 to 2");
 }
 
-/// Fields that a later writer of the same version added are passed over.
+/// Fields that a later program added to the same format version.
 #[test]
 fn unknown_header_fields_are_ignored() {
     let mut parts = sections(&small_model().to_bytes());
@@ -489,7 +489,7 @@ fn headers_that_contradict_the_rest_are_refused() {
     }
 }
 
-/// A query that the learner cannot have, or lines asked for that were never there.
+/// A query that no learner can have, and labels asked for of lines that were never read.
 #[test]
 fn queries_and_counts_that_cannot_be_are_refused() {
     let whole = sections(&small_model().to_bytes());
@@ -511,7 +511,7 @@ fn queries_and_counts_that_cannot_be_are_refused() {
     assert_eq!(with(2, counts), "the model contradicts itself: the counts are impossible");
 }
 
-/// Slot 0 is where features without a weight are looked up: a weight there would be that of every unknown feature.
+/// Features without a weight look it up in slot 0: a weight there would be that of every unknown feature.
 /// The models in `tests/breakers/` have one, and valid checksums.
 #[test]
 fn a_weight_for_features_never_seen_is_refused() {

@@ -1,4 +1,4 @@
-//! Orders, passes, threads, rounds: does a stream give what its documentation says, and a run the same model?
+//! Orders, passes, threads, rounds: does a stream give the examples it should, and does a run give the same model?
 
 use crate::support::samples;
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ fn shuffling_permutes_by_seed_anew_each_pass() {
 
 #[test]
 fn interleaving_takes_the_tasks_in_turn() {
-    // Lines of a: 1 2 3 6, of b: 4, of c: 5 7.
+    // Lines 1 2 3 6 are of a, 4 of b, 5 7 of c.
     let text = numbered(&["a", "a", "a", "b", "c", "a", "c"]);
     let mut stream = memory(&text).ordered(Order::Interleave, 1, false);
     assert_eq!(order(&mut stream), [1, 4, 5, 2, 7, 3, 6]);
@@ -132,7 +132,7 @@ fn shuffled_rounds_stay_together() {
     assert!(message.contains("has task b twice and lacks a"), "{message}");
 }
 
-/// Rounds of the tasks a, b and c, in turns that change.
+/// Rounds of the tasks a, b and c, every second one in reverse order.
 fn rounds_of_three(rounds: usize) -> String {
     let mut samples = samples(7, 3, 20, 3 * rounds);
     for (at, sample) in samples.iter_mut().enumerate() {
@@ -142,7 +142,7 @@ fn rounds_of_three(rounds: usize) -> String {
     text(&samples, |task| ["a", "b", "c"][task].to_owned())
 }
 
-/// What an adversary serves, found by asking for the three margins of every round.
+/// The hardest example is found here by computing the three margins of every round.
 #[test]
 fn an_adversary_serves_the_hardest_example_of_every_round() {
     let stream = rounds_of_three(200);
@@ -210,7 +210,7 @@ fn an_adversary_needs_rounds_and_goes_on_where_it_stopped() {
         }
         assert!(halves.to_bytes() == whole.to_bytes(), "cut after {cut} lines");
     }
-    // Tasks met on the way: those that were never served are met again.
+    // With tasks met on the way, those that were never served are met again.
     let mut met = model(&json!({}));
     for (part, rounds) in [(lines[..3].concat(), 1), (lines[3..].concat(), 200)] {
         let mut reader = reader_for(&met, vec![bytes(&part)]);
@@ -269,7 +269,7 @@ fn two_threads_are_one_thread_to_the_byte() {
     }
 }
 
-/// What was read before a bad line is learnt, whatever reads ahead.
+/// What comes before a bad line is learnt, however far ahead was read.
 #[test]
 fn a_bad_line_comes_after_the_good_ones_before_it() {
     let good = text(&samples(3, 4, 10, 1000), |task| format!("t{task}"));
@@ -295,9 +295,9 @@ fn bad_lines_are_skipped_up_to_the_limit_in_every_pass() {
     expected.learn(&mut reader(&good.repeat(2), 0), &options(2, 1), &mut ()).unwrap();
     let mut skipping = model(&json!({}));
     let progress = skipping.learn(&mut reader(&bad, 3), &options(2, 1), &mut ()).unwrap();
-    // Nothing of a bad line is left behind, neither features nor a task.
+    // A bad line leaves nothing behind, neither features nor a task.
     assert!(skipping.to_bytes() == expected.to_bytes());
-    // The same lines are bad in both passes; they are three.
+    // The same three lines are bad in both passes.
     assert_eq!(progress.skipped, 3);
     let mut held = reader(&bad, 3).into_memory().unwrap();
     let progress = model(&json!({})).learn(&mut held, &options(2, 1), &mut ()).unwrap();
@@ -323,7 +323,7 @@ fn compression_is_seen_through() {
         };
         assert!(packed.len() < text.len());
         assert!(read(&packed).unwrap() == plain, "{name}");
-        // Two members one after the other are one file.
+        // Two compressed members in a row are one file.
         assert_eq!(read(&packed.repeat(2)).unwrap().len(), 2 * plain.len(), "{name}");
         for cut in [5, packed.len() / 2, packed.len() - 1] {
             let failed = read(&packed[..cut]).unwrap_err();
@@ -345,7 +345,7 @@ fn several_inputs_are_one_stream() {
     assert!(failed.starts_with("no/such/file: "), "{failed}");
 }
 
-/// Runs a simultaneous stream over tasks that were not declared.
+/// Learns a simultaneous stream whose tasks were not declared.
 fn simultaneous(tasks: &[&str]) -> (Model, Result<Progress, String>) {
     let mut model = model(&json!({"stream": {"simultaneous": true}}));
     let result = learn(&mut model, &mut reader(&numbered(tasks), 0));
@@ -364,12 +364,12 @@ fn a_stream_that_cannot_be_grouped_is_refused_with_the_place() {
         message(&["a", "b", "c", "b"]),
         format!("text: round 2 ends after 1 of 3 tasks and lacks a, c; {every}")
     );
-    // A task that comes later than the first round makes every round before it too short.
+    // A task first met after the first round makes every round before it too short.
     let late = message(&["a", "b", "b", "a", "c", "a", "b", "c"]);
     assert!(late.starts_with("text:5: round 3 has task c"), "{late}");
 }
 
-/// Updates come in the order of the tasks, so that of the lines leaves no trace.
+/// Updates come in the order of the tasks, so the order of the lines leaves no trace.
 #[test]
 fn the_order_of_the_lines_in_a_round_does_not_matter_to_the_byte() {
     let mut samples = samples(6, 3, 20, 600);
@@ -440,7 +440,7 @@ impl Observer for Stop {
 
 #[test]
 fn a_model_is_whole_after_the_observer_stopped_the_run() {
-    // Batches end in the midst of rounds of 7, and of the first round of 1000.
+    // Batches end in the middle of rounds of 7, and of the first round of 1000.
     for tasks in [7, 1000] {
         let names: Vec<String> = (0..tasks).map(|task| format!("t{task}")).collect();
         let names: Vec<&str> = names.iter().cycle().take(3500).map(String::as_str).collect();

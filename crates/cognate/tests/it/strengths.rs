@@ -6,9 +6,9 @@
 //! mistakes <= 2 H + 1,   H <= min_g L_g + (17/8) sqrt(D ln N)
 //! ```
 //!
-//! where L_g are the mistakes of the Perceptron with the g-th fixed strength. On streams that nobody chose against it,
-//! it also makes no more mistakes than the best of them and the regret. `cargo xtask strengths` measures real data,
-//! the smaller sets of which are measured here too.
+//! where L_g are the mistakes of the Perceptron with the g-th fixed strength. On streams that no adversary chose, it
+//! also makes no more mistakes than the best of them plus the regret. `cargo xtask strengths` measures real data sets,
+//! the smaller of which are measured here too.
 
 use std::path::Path;
 
@@ -59,7 +59,7 @@ fn streams() -> Vec<Memory> {
     all
 }
 
-/// As many examples of every task.
+/// Equally many examples of every task.
 fn even(stream: &Memory) -> Memory {
     let mut even = Memory::new();
     let mut counts = [0; TASKS];
@@ -103,7 +103,7 @@ fn strengths_are_trusted_by_the_mistakes_of_fixed_ones() {
             let regret = 17.0 / 8.0 * (disagreements as f64 * 5.0_f64.ln()).sqrt();
             assert!(mistakes <= 2.0 * (best as f64 + regret) + 1.0, "stream {at}");
             assert!(mistakes <= best as f64 + regret, "stream {at}: {mistakes}, but {losses:?}");
-            // Any round on which nobody is wrong changes nothing.
+            // A round on which no member is wrong changes nothing.
             let updated =
                 (0..seen.reports.len()).all(|round| seen.reports[round].updated == (wrong(round) > 0));
             assert!(updated, "stream {at}");

@@ -34,7 +34,7 @@ fn tasks_of(model: &Model) -> RowTasks {
     tasks
 }
 
-/// What a model becomes by learning a table.
+/// A model after learning a table: its bytes and its tasks.
 fn learnt(table: &Table<'_>, order: Option<&[i64]>) -> (Vec<u8>, Vec<String>) {
     let mut model = model(r#"{"stream": {"normalize": "l2"}}"#);
     let tasks = tasks_of(&model);
@@ -200,7 +200,7 @@ fn what_is_predicted_or_refused_leaves_the_model_as_it_was() {
 
 #[test]
 fn rows_by_number_come_in_any_order() {
-    // Who learns one example on its own learns the example itself.
+    // The weights after one example are the example itself.
     let mut model = model(r#"{"features": 5, "learner": {"perceptron": {"interaction": "independent"}}}"#);
     let mut rows = model.rows();
     rows.push(None, Features::Numbered(&[(4, 1.0), (0, 2.0)]), Some(1.0)).unwrap();

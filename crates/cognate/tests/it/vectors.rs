@@ -1,7 +1,7 @@
-//! Does the Rust agree, round by round, with the independent reference?
+//! Does every learner agree, round by round, with the independent reference?
 //!
-//! `tests/vectors/` holds copies of the vectors of `../shared/vectors`, computed by plain scripts from the formulas
-//! of the papers. A new learner's vector needs no code here: copy its file, and its stream.
+//! `tests/vectors/` holds copies of the vectors in `../shared/vectors`, which plain scripts compute from the papers'
+//! formulas. A new learner's vector needs no code here: copy its file and its stream.
 
 use crate::support::harness;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
 }
 
-/// What a vector file holds. A key that is not known here would go unchecked, so it is refused.
+/// What a vector file holds. An unknown key is refused, since it would go unchecked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Vector {
@@ -29,7 +29,7 @@ struct Vector {
     features: usize,
     simultaneous: bool,
     learner: Value,
-    /// Which labels are asked for; left out, all.
+    /// Which labels are asked for; all if left out.
     #[serde(default)]
     query: QueryConfig,
     #[serde(rename = "note")]
@@ -37,7 +37,7 @@ struct Vector {
     expected: Expected,
 }
 
-/// What is compared; a vector may say more, which its learner's own tests look at.
+/// What is compared; a vector may hold more, which its learner's own tests check.
 #[derive(Deserialize)]
 struct Expected {
     margins: Option<Vec<f64>>,
@@ -54,7 +54,7 @@ struct Expected {
     #[serde(alias = "support_labels")]
     dual_coefficients: Option<Vec<f64>>,
     cumulative_shared_loss: Option<f64>,
-    /// Of a query: a label is asked for when its draw is below its probability.
+    /// For a query: a label is asked for when its draw is below its probability.
     draws: Option<Vec<f64>>,
     probabilities: Option<Vec<f64>>,
     asked: Option<Vec<u8>>,
@@ -85,21 +85,21 @@ fn vectors() -> Vec<Vector> {
         vector
     };
     let mut files = files(&folder(), "json");
-    // Of another form, with evictions: tests/budget.rs.
+    // Of another form, with evictions: tests/it/budget.rs.
     assert!(files.remove("budget").is_some());
-    // All at once: tests/convex.rs.
+    // A fit, without rounds: tests/it/convex.rs.
     assert!(files.remove("batch").is_some());
     let vectors: Vec<Vector> = files.into_iter().map(read).collect();
     assert!(!vectors.is_empty());
     vectors
 }
 
-/// A learner that is not in the registry is no config.
+/// The learner's config; panics if it is not registered.
 fn learner(vector: &Vector) -> LearnerConfig {
     serde_json::from_value(vector.learner.clone()).unwrap_or_else(|error| panic!("{}: {error}", vector.name))
 }
 
-/// What a run is compared by.
+/// A vector and the run that is compared with it.
 struct Comparison<'a> {
     vector: &'a Vector,
     model: &'a Model,
@@ -163,7 +163,7 @@ impl Comparison<'_> {
         self.vector_of(&format!("task {row}, {part:?} part"), found, expected);
     }
 
-    /// That norms are those of the parts, and outliers those with an outlier part.
+    /// Checks that norms are those of the parts, and that outliers are the tasks with an outlier part.
     fn norms(&self, shared: &[f64], individual: &[Vec<f64>], outlier: &[Vec<f64>]) {
         let norm = |weights: &[f64]| weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
         let parts = self.model.learner().as_inspect().parts().unwrap();
@@ -216,7 +216,7 @@ impl Comparison<'_> {
         assert!(idle, "{}: a label that was not asked for was learnt", self.vector.name);
     }
 
-    /// Those that follow from the margin alone; R at the time is gone where it is learnt.
+    /// Only those that follow from the margin alone: where R is learnt, its earlier values are gone.
     fn probabilities(&self, expected: &[f64]) {
         let query = self.vector.query;
         assert_eq!(self.reports.len(), expected.len(), "{}", self.vector.name);
@@ -275,7 +275,7 @@ fn every_vector_agrees() {
             individual,
             outlier,
         } = &vector.expected;
-        // Closer than this, rounding would decide and the comparison would be luck.
+        // Any closer, and rounding would decide.
         assert!(*smallest_decision_gap > 1e-8, "{}", vector.name);
         assert!(margins.is_some() && mistaken_lines.is_some(), "{}", vector.name);
         if let Some(margins) = margins {
@@ -305,7 +305,7 @@ fn every_vector_agrees() {
         if let Some(loss) = cumulative_shared_loss {
             comparison.shared_loss(*loss);
         }
-        // A query's draws decide every label, so a vector of one says all there is to say.
+        // A vector with a query must have all four of these, one without it none.
         let said = [draws.is_some(), probabilities.is_some(), asked.is_some(), queries.is_some()];
         assert_eq!(said, [!vector.query.is_all(); 4], "{}", vector.name);
         if let Some(probabilities) = probabilities {
@@ -369,7 +369,7 @@ fn the_copies_are_those_of_the_shared_folder() {
         eprintln!("skipped: {} is not there", shared.display());
         return;
     }
-    // Those of the project's own learner are made by the script beside them.
+    // The vectors of `adaptive` are made by the script beside them.
     let copied = |path: &&PathBuf| !path.file_name().unwrap().to_string_lossy().starts_with("adaptive_");
     let (json, svm) = (files(&folder(), "json"), files(&folder(), "svm"));
     for path in json.values().chain(svm.values()).filter(copied) {

@@ -1,4 +1,4 @@
-//! Models of format version 1: what their headers said about reading is understood, or refused with the reason.
+//! Models of format version 1: what their headers say about reading is understood, or refused with a reason.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -15,7 +15,7 @@ use cognate::run::RunOptions;
 use cognate::stream::ReadOptions;
 use serde_json::{Value, json};
 
-/// A model's file as version 1 would have written it, with this about reading; nothing where that was the default.
+/// A model's file as version 1 would have written it, with `reading` in its header, or none for the default.
 fn as_version_1(model: &Model, reading: &Value) -> Vec<u8> {
     let mut parts = sections(&model.to_bytes());
     let mut header: Value = serde_json::from_slice(&parts[0]).unwrap();
@@ -58,7 +58,7 @@ fn what_was_said_about_reading_is_understood() {
         learn(&mut half, &case.text(0..LINES / 2));
         let old = as_version_1(&half, about);
         let mut loaded = Model::from_bytes(&old).unwrap_or_else(|error| panic!("{about}: {error}"));
-        // Saved again it is the model of now, which predicts the same and goes on as if nothing had happened.
+        // Saved again it is today's model, which predicts the same and keeps learning the same.
         let saved = loaded.to_bytes();
         assert!(saved == half.to_bytes(), "{about}");
         let mut again = Model::from_bytes(&saved).unwrap();
@@ -72,7 +72,7 @@ fn what_was_said_about_reading_is_understood() {
     }
 }
 
-/// Whoever wrote numbers had learnt numbers, if anything.
+/// A version 1 model with numbers can only have learnt numbers.
 #[test]
 fn numbers_are_decided_once_something_was_learnt() {
     let fresh = harness::model(&json!({"learner": "perceptron"}));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Vectors of `adaptive`, from the formulas in the heads of its files, written out plainly: dense lists, no shortcuts.
+"""Vectors of `adaptive`, computed from the formulas at the top of its files: dense lists, no shortcuts.
 
 usage: python3 adaptive.py          (in this folder; writes adaptive_*.json)
 """
@@ -56,7 +56,7 @@ def first_group(task, groups):
 
 
 def ratios(s, all_sizes):
-    """r of every feature, against what is usual among all sizes; 1 of the intercept."""
+    """r of every feature, relative to the usual size; 1 for the intercept."""
     met = [v for sizes in all_sizes for v in sizes[:FEATURES] if v > 0]
     usual = math.exp(sum(math.log(v) for v in met) / len(met)) if met else 1.0
     return [max(0.25, min(4.0, v / usual)) for v in s[:FEATURES]] + [1.0]
@@ -205,7 +205,7 @@ class Learner:
     def step(self, task, x, y):
         z, margin = self.parts(task, x, False), self.margin(task, x)
         side, group = self.side(task), self.group[task]
-        # Sizes are known for every task apart, or every group; how large they are usually, for all groups together.
+        # Sizes are kept for each task, or for each group; their usual size is kept for all groups together.
         known, common = (task, task) if self.apart else (group, 0)
         if self.auto:
             said = self.said(task, x, self.average)

@@ -1,4 +1,4 @@
-//! MP10 Figure 1 written out: an explicit R, K dense weight vectors, every one of them touched at every mistake.
+//! MP10 Figure 1 written out: an explicit R, K dense weight vectors, all of them updated at every mistake.
 
 use super::matrices::Matrix;
 

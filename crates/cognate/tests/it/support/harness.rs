@@ -31,12 +31,12 @@ pub(crate) fn model(config: &serde_json::Value) -> Model {
     Model::new(&config).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A model learns text in the `svm` format, one pass on one thread.
+/// Has a model learn text in the `svm` format, in one pass on one thread.
 pub(crate) fn learn(model: &mut Model, text: &str) -> Vec<RoundReport> {
     learn_by(model, text, Draws::Seeded)
 }
 
-/// The same by given draws of the query.
+/// The same with given draws for the query.
 pub(crate) fn learn_by(model: &mut Model, text: &str, draws: Draws) -> Vec<RoundReport> {
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
     let mut reader = model.reader(vec![input], ReadOptions::default().labels(Labels::Optional)).unwrap();

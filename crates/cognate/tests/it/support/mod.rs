@@ -1,4 +1,4 @@
-//! What several families of tests stand on.
+//! What several test modules use.
 
 pub(crate) mod figure1;
 pub(crate) mod harness;

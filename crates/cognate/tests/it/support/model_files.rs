@@ -7,12 +7,12 @@ use std::sync::Mutex;
 use cognate::Model;
 pub(crate) use cognate::internal::FORMAT_VERSION;
 
-/// A released model of a format version.
+/// The path of a released model of a format version.
 pub(crate) fn fixture(version: u32, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/v{version}-{name}.cog"))
 }
 
-/// A released model of today's format version, written first where that is asked for and it is not there.
+/// The path of a released model of today's format version; `COGNATE_BLESS` writes it if it is missing.
 pub(crate) fn fixture_of(name: &str, model: &Model) -> PathBuf {
     // Several tests may want the same one.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -52,7 +52,7 @@ pub(crate) fn sections(bytes: &[u8]) -> Vec<Vec<u8>> {
     (0..3).map(|_| next()).collect()
 }
 
-/// A model file of these sections, with right checksums.
+/// A model file of these sections, with valid checksums.
 pub(crate) fn assembled(version: u32, sections: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = b"COGNATE\0".to_vec();
     bytes.extend(version.to_le_bytes());

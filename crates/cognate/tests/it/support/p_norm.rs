@@ -1,11 +1,11 @@
-//! MP10 section 4.1 written out: an explicit R, the whole compound vector, its gradient anew for every margin.
+//! MP10 section 4.1 written out: an explicit R, the whole compound vector, its gradient recomputed for every margin.
 
 use super::matrices::Matrix;
 
 pub(crate) struct PNorm {
     p: f64,
     r: Matrix,
-    /// v, a row a task.
+    /// v, one row per task.
     v: Matrix,
     /// What was learnt: task, instance, label.
     mistakes: Vec<(usize, Vec<f64>, f64)>,
@@ -16,7 +16,7 @@ impl PNorm {
         Self { p, v: vec![vec![0.0; features]; r.len()], r, mistakes: Vec::new() }
     }
 
-    /// The gradient of (1/2) |v|_p^2, a row a task.
+    /// The gradient of (1/2) |v|_p^2, one row per task.
     fn gradient(&self) -> Matrix {
         let largest = self.v.iter().flatten().fold(0.0_f64, |most, v| most.max(v.abs()));
         if largest == 0.0 {

@@ -1,4 +1,4 @@
-//! The learners of ROM17 as the paper writes them: dense vectors, everything scaled on every round.
+//! ROM17's learners as the paper writes them: dense vectors, everything scaled on every round.
 
 use crate::support::samples::Sample;
 
@@ -21,7 +21,7 @@ pub(crate) trait Plain {
     /// Learns a round whose margins were these.
     fn learn(&mut self, round: &[Sample], margins: &[f64]);
 
-    /// Margins of rounds of so many examples.
+    /// Margins of examples in rounds of `size`.
     fn rounds(&mut self, samples: &[Sample], size: usize) -> Vec<f64> {
         let mut all = Vec::new();
         for round in samples.chunks(size) {

@@ -8,7 +8,7 @@ pub(crate) fn input(text: impl AsRef<[u8]>) -> Input {
     Input::Bytes { name: "in".to_owned(), bytes: text.as_ref().into() }
 }
 
-/// The config of a run with this stream, the rest as it is by default.
+/// The config of a run with this stream, the rest at its defaults.
 pub(crate) fn config(stream: &Value) -> RunConfig {
     serde_json::from_value(json!({ "stream": stream })).unwrap()
 }
@@ -17,7 +17,7 @@ pub(crate) fn labels(labels: Labels) -> ReadOptions {
     ReadOptions::default().labels(labels)
 }
 
-/// A reader of files or texts for runs that nothing was said about.
+/// A reader of files or texts for the default config.
 pub(crate) fn plain_reader(inputs: Vec<Input>) -> Reader {
     RunConfig::default().reader(inputs, ReadOptions::default()).unwrap()
 }

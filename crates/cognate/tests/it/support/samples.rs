@@ -34,7 +34,7 @@ pub(crate) fn samples(seed: u64, tasks: usize, features: usize, count: usize) ->
         .collect()
 }
 
-/// The samples as text, tasks by these names.
+/// The samples as text, with tasks named by `name`.
 pub(crate) fn text(samples: &[Sample], name: impl Fn(usize) -> String) -> String {
     let mut out = Vec::new();
     for sample in samples {

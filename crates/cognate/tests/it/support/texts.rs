@@ -4,7 +4,7 @@ use crate::support::harness;
 use cognate::Model;
 use serde_json::{Value, json};
 
-/// A stream of text: how it is read now, how models of format version 1 said so, its header and its lines.
+/// A stream of text: how it is read now, how models of format version 1 put that, its header and its lines.
 pub(crate) struct Text {
     pub(crate) name: &'static str,
     pub(crate) stream: Value,
@@ -19,7 +19,7 @@ impl Text {
         format!("{}{}", self.head, self.lines[lines].concat())
     }
 
-    /// A model that has learnt nothing of it.
+    /// A new model for this stream.
     pub(crate) fn model(&self) -> Model {
         harness::model(&json!({"stream": self.stream, "learner": "perceptron"}))
     }
