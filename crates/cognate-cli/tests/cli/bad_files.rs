@@ -1,4 +1,4 @@
-//! Inputs that are missing, cut off, in another format, compressed, several, or change while they are read.
+//! Inputs that are missing, cut off, in another format, compressed, more than one, or change while they are read.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -113,7 +113,7 @@ fn compressed_files_are_recognised_whatever_they_are_called() {
     let text = related(3, 500);
     let folder = Folder::with("plain.svm", &text);
     folder.write("zipped.svm", gzip(&text));
-    // Two members after each other are one text.
+    // Two compressed members in a row are one text.
     let (first, second) = text.split_at(text[..text.len() / 2].rfind('\n').unwrap() + 1);
     folder.write("members.gz", [gzip(first), gzip(second)].concat());
     folder.write("zstd", zstd::encode_all(text.as_bytes(), 3).unwrap());
@@ -225,13 +225,13 @@ fn a_skipped_line_leaves_no_task_behind() {
 
 #[test]
 fn a_file_that_grows_while_it_is_read_ends_cleanly() {
-    // 32 bytes, so that lines end where pages do and no reader sees half of one.
+    // 32 bytes, so that lines end where pages do and a reader never sees half a line.
     let line = "+1 qid:1 1:1 2:1 3:1 4:1 5:1000\n";
     let folder = Folder::with("growing.svm", line.repeat(20_000));
     let mut file = OpenOptions::new().append(true).open(folder.path("growing.svm")).unwrap();
     let over = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&over);
-    // Whole lines at a time, at a pace that the program outruns.
+    // Writes whole lines, more slowly than the program reads.
     let writer = std::thread::spawn(move || {
         let mut lines = 20_000_u64;
         while !stop.load(Ordering::Relaxed) {
@@ -251,7 +251,7 @@ fn a_file_that_grows_while_it_is_read_ends_cleanly() {
     folder.output("inspect m.cog");
 }
 
-/// Runs `learn` on a pipe through which a file comes, and does something when learning is under way.
+/// Runs `learn` on a pipe that a text is written to, and calls `act` halfway through.
 fn while_reading(folder: &Folder, line: &str, text: &str, act: impl FnOnce()) -> Ran {
     let half = text[..text.len() / 2].rfind('\n').unwrap() + 1;
     let pipe = folder.path("pipe");

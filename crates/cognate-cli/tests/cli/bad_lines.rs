@@ -9,7 +9,7 @@ use super::support::{Folder, cognate, number};
 
 const EXPECTED_LABEL: &str = "expected -1 or +1, or 0 or 1";
 
-/// Learns one line and checks that nothing is wrong with it; the summary.
+/// Learns one line, which must succeed; returns the summary.
 fn learns(content: impl AsRef<[u8]>, examples: u32) -> serde_json::Value {
     let summary = Folder::with("odd.svm", content).summary("odd.svm");
     assert_eq!(summary["examples"], examples, "{summary}");
@@ -240,7 +240,7 @@ fn numbers_of_tasks_do_not_collide() {
 
 #[test]
 fn a_valid_line_of_100_megabytes_is_learnt() {
-    // Long values keep the number of features, and so the time of a debug build, low.
+    // Long values keep the number of features low, and with it the time of a debug build.
     let value = "0.".to_owned() + &"25".repeat(500);
     let mut line = String::from("+1 qid:1");
     while line.len() < 100_000_000 {

@@ -1,4 +1,4 @@
-//! Flags, parameters and config files that are wrong: what is said, and where.
+//! Wrong flags, parameters and config files: does the message say what is wrong, and where?
 
 use super::support::{Folder, related};
 

@@ -1,4 +1,4 @@
-//! `cognate bound`: mistakes beside what the theorems allow.
+//! `cognate bound`: mistakes beside the number that the theorems allow.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ fn the_table_as_json() {
     let (l, d) = (number(one, "/loss"), number(one, "/complexity"));
     assert!((number(one, "/bound") - (l + d + (l * d).sqrt())).abs() < 1e-9);
     assert!(number(one, "/found") <= number(one, "/bound"));
-    // Not vacuous: promised in advance, fewer mistakes than examples.
+    // Not vacuous: the bound known in advance is below the number of examples.
     assert!(number(one, "/in_advance") < 400.0, "{one}");
     assert!(number(&found, "/best_coupling/b") > 0.0);
 }
@@ -91,7 +91,7 @@ fn a_models_own_weights_are_a_comparator() {
     let given = certificates(&folder, "a.svm --comparator u.csv");
     assert_eq!(given["comparator"], "u.csv");
     assert_eq!(given["certificates"][0]["holds"], true);
-    // What hindsight finds promises more than what the learner happened to end with.
+    // The comparator found in hindsight promises fewer mistakes than the learner's last weights.
     let found = certificates(&folder, "a.svm");
     let advance = |value: &Value| number(value, "/certificates/0/in_advance");
     assert!(advance(&found) < advance(&given));
@@ -101,7 +101,7 @@ fn a_models_own_weights_are_a_comparator() {
     let parts = given["certificates"][0]["parts"].as_array().unwrap();
     let quadratic = parts.iter().find(|part| part["name"] == "u'Au").unwrap();
     assert!((number(quadratic, "/value") - 15.0).abs() < 1e-9, "{quadratic}");
-    // A task whose name holds commas and quotes.
+    // A task whose name has commas and quotes.
     folder.write("b.svm", "+1 task:a,\"b 1:1\n-1 task:a,\"b 1:-1\n");
     folder.output("learn --learner perceptron b.svm --quiet --model m.cog");
     folder.write("u.csv", folder.output("inspect m.cog --weights"));

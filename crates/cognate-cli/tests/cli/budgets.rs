@@ -51,7 +51,7 @@ fn supports_are_listed_with_their_coefficients() {
         folder.output(&format!(
             "learn a.svm --quiet --learner {learner} --set graph=disconnected --model m.cog"
         ));
-        // Where tasks are not looked at, the first example stands for the second.
+        // A projection that ignores tasks lets the first example stand for the second.
         let second = if learner == "budget-shared-projectron" { "" } else { "2,bob,-1.0\n" };
         let expected = format!("round,task,coefficient\n1,ann,1.0\n{second}4,bob,-1.0\n");
         assert_eq!(folder.output("inspect m.cog --supports"), expected, "{learner}");
@@ -127,7 +127,7 @@ fn graphs_are_refused_where_they_say_nothing_sound() {
     }
 }
 
-/// No edges at all is a graph: the disconnected one. Tasks that only the graph names are there, and unrelated.
+/// A graph without edges is the disconnected one. Tasks that only the graph names exist, and are unrelated.
 #[test]
 fn graphs_without_edges_and_with_more_tasks_are_defined() {
     let folder = folder();

@@ -9,7 +9,7 @@ fn folder() -> Folder {
     Folder::with("a.svm", related(12, 3000))
 }
 
-/// The text without speeds, which are another every time: the last column, and its title.
+/// The text without its last column, the speeds, which differ every time.
 fn without_speed(text: &str) -> String {
     let cut = |line: &str| match line.rsplit_once(' ') {
         Some((rest, last)) if last == "examples/s" || last.replace(',', "").parse::<u64>().is_ok() => {

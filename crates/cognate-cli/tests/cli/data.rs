@@ -1,10 +1,10 @@
-//! Real data sets of the papers, where they are at hand.
+//! The papers' data sets, where they are present.
 
 use std::path::{Path, PathBuf};
 
 use super::support::{Folder, number};
 
-/// Where the data sets are, or why nothing is tested.
+/// Where the data sets are; if they are missing, says that the test is skipped.
 fn data() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     if path.is_dir() {
@@ -17,7 +17,7 @@ fn data() -> Option<PathBuf> {
     None
 }
 
-/// Error in percent of a set learnt as in the table of the data's README.
+/// Error in percent on a data set learnt as in the table of the data's README.
 fn error(data: &Path, set: &str, seed: u32) -> f64 {
     let file = data.join(set.trim_end_matches("_onehot")).join(format!("{set}.svm.gz"));
     let flags = "--order shuffle --normalize l2 --set interaction=pairwise";
@@ -26,7 +26,7 @@ fn error(data: &Path, set: &str, seed: u32) -> f64 {
     100.0 * number(&summary, "/error")
 }
 
-/// Column "b=K" of the README's table, mean of two orders, within a point.
+/// Checks the mean error of two orders against column "b=K" of the README's table, to within one point.
 fn assert_reproduced(set: &str) {
     let Some(data) = data() else { return };
     let table = std::fs::read_to_string(data.join("README.md")).expect("the README");

@@ -1,4 +1,4 @@
-//! The other Perceptrons, from `learn` on one-task and simultaneous streams, saved and resumed; bad parameters.
+//! The other Perceptrons: `learn` on one-task and simultaneous streams, saved and resumed, and bad parameters.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `cognate fit`: all examples at once, and what the other commands make of the model.
+//! `cognate fit`: all examples at once, and the other commands on the fitted model.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::support::{Folder, related};
 
-/// Four tasks, each of them twice x1 less x2 and something of its own; labels are real.
+/// Four tasks with real labels, each 2 x1 - x2 plus something of its own.
 fn real_labels() -> String {
     let mut text = String::new();
     for at in 0..120_u32 {
         let task = at % 4;
-        // Three sequences without a common rhythm.
+        // Three sequences with different periods.
         let x = [13, 29, 47].map(|step| f64::from((at + 1) * step % 101) / 50.0 - 1.0);
         let y = 2.0 * x[0] - x[1] + f64::from(task) * 0.2 * x[2] + f64::from(task);
         let _ = writeln!(text, "{y:.6} qid:{} 1:{} 2:{} 3:{}", task + 1, x[0], x[1], x[2]);
@@ -19,7 +19,7 @@ fn real_labels() -> String {
     text
 }
 
-/// Runs `fit … --json`, which must succeed; the summary.
+/// Runs `fit … --json`, which must succeed; returns the summary.
 fn summary(folder: &Folder, line: &str) -> Value {
     serde_json::from_str(&folder.output(&format!("fit {line} --json --quiet"))).expect("one JSON value")
 }
@@ -32,7 +32,7 @@ fn a_fit_converges_and_its_model_predicts() {
     assert_eq!((found["examples"].as_u64(), found["tasks"].as_array().unwrap().len()), (Some(120), 4));
     assert!(found["explained"].as_f64().unwrap() > 0.99, "{found}");
     assert!(found["gap"].as_f64().unwrap() <= 1e-6 * found["objective"].as_f64().unwrap());
-    // A model of real labels predicts real labels, with or without labels to read.
+    // A model of real labels predicts real labels, whether or not the input has labels.
     let csv = folder.output("predict a.svm --model m.cog");
     let first: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
     let label: f64 = real_labels().split_whitespace().next().unwrap().parse().unwrap();

@@ -157,7 +157,7 @@ fn every_class_is_a_task_and_a_line_is_answered_by_the_best() {
         .collect();
     let folder = Folder::with("a.svm", &text);
     let summary = folder.summary("a.svm --one-vs-all --passes 3 --model m.cog");
-    // The first two lines are examples of the classes met so far.
+    // In the first pass, the first two lines are examples only of the classes met so far.
     assert_eq!(summary["examples"], 3 * 90 * 3 - 3);
     let tasks: Vec<_> = summary["tasks"].as_array().unwrap().iter().map(|row| row["task"].clone()).collect();
     assert_eq!(tasks, ["3", "cat", "dog"]);

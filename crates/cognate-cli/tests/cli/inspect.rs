@@ -46,7 +46,7 @@ fn a_strength_that_is_found_is_told() {
     let overview = folder.output("inspect m.cog");
     let line = overview.lines().find(|line| line.starts_with("strengths")).unwrap();
     assert!(line.contains(" leads (b = 0 ") && line.contains(", b = 1.73 "), "{line}");
-    // A given one needs no telling.
+    // A fixed strength is not listed.
     folder.output("learn --learner perceptron a.svm --quiet --model given.cog");
     let inside: Value = serde_json::from_str(&folder.output("inspect given.cog --json")).unwrap();
     assert_eq!(inside["strengths"], Value::Null);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::support::{Folder, number, related};
 
-/// R of the model that a run gives.
+/// R of the model that a run makes.
 fn relation(folder: &Folder, flags: &str) -> Value {
     folder.output(&format!("learn a.svm --learner perceptron --quiet --model m.cog {flags}"));
     serde_json::from_str(&folder.output("relations m.cog --json")).unwrap()

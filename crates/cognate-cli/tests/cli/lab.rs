@@ -1,4 +1,4 @@
-//! `cognate lab`: experiments that need no data, and what is said where data are missing.
+//! `cognate lab`: experiments that need no data, and the message where data are missing.
 
 use insta::assert_snapshot;
 use serde_json::Value;

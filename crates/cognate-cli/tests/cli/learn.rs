@@ -1,4 +1,4 @@
-//! `cognate learn`: the tables, the summary, the trace, the report, one thread or two.
+//! `cognate learn`: tables, summary, trace and report, with one thread or two.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -67,7 +67,7 @@ fn the_json_summary_has_every_field_and_they_agree() {
     );
 }
 
-/// Counts of a row against the lines of the trace that it is about.
+/// Checks the counts of a row against its lines of the trace.
 fn assert_counts(row: &Value, lines: &[&Value]) {
     let count = |test: &dyn Fn(&Value) -> bool| lines.iter().filter(|line| test(line)).count() as f64;
     let said_plus = |line: &Value| line["margin"].as_f64().unwrap() >= 0.0;
@@ -94,7 +94,7 @@ fn the_trace_has_a_line_an_example_of_the_documented_form() {
         r#"{"t":1,"task":"3","label":1,"margin":0.0,"mistake":true,"updated":true,"queried":true}"#
     );
     assert_eq!(lines.len(), 3);
-    // b = 1: w_3 += x/2 (1 + 1/K), w_b += x/2 (1/K), K as it was when the round came.
+    // b = 1: w_3 += x/2 (1 + 1/K), w_b += x/2 (1/K), with the K of that round.
     let second: Value = serde_json::from_str(lines[1]).unwrap();
     assert_eq!((&second["t"], &second["task"], &second["label"]), (&2.into(), &"b".into(), &(-1).into()));
     assert!(second["margin"].as_f64().unwrap() > 0.0 && second["mistake"] == true);
@@ -118,7 +118,7 @@ fn margins_of_the_trace_round_trip() {
         assert_eq!(line["mistake"], line["label"].as_f64().unwrap() * margin <= 0.0);
         assert_eq!(line["mistake"], line["updated"], "a Perceptron learns from its mistakes");
     }
-    // The last line's margin is that of the model before it: predicting with a model of all but the last gives it.
+    // The last line's margin is what a model of all the lines before it predicts.
     let stream = related(3, 500);
     let (before, last) = stream.trim_end().rsplit_once('\n').unwrap();
     folder.write("before.svm", before);

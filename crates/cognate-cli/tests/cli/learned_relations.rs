@@ -55,7 +55,7 @@ fn bad_parameters_name_themselves() {
     }
 }
 
-/// A model of a learned relation goes through every command.
+/// Every command takes a model with a learned relation.
 #[test]
 fn learnt_looked_at_and_gone_on_with() {
     let folder = Folder::with("a.svm", related(3, 100));

@@ -1,4 +1,4 @@
-//! Where results go: folders that refuse, full disks, closed pipes, colour, quiet.
+//! Where results go: folders that cannot be written to, full disks, closed pipes, colour, `--quiet`.
 
 use std::fs;
 use std::process::{Command, Output};

@@ -57,7 +57,7 @@ fn probabilities_come_from_learners_that_have_them() {
     let said = folder.run("predict a.svm --model adaptive.cog --probability").stderr;
     assert!(said.starts_with("reliability on 300 labelled examples: log loss 0."), "{said}");
     assert!(said.contains("90 to 100 %"), "{said}");
-    // Without labels there is nothing to set beside.
+    // Without labels there is nothing to compare with.
     folder.write("unlabelled.svm", "? qid:1 1:1\n");
     assert_eq!(folder.run("predict unlabelled.svm --model adaptive.cog --probability").stderr, "");
     let refused = folder.run("predict a.svm --model perceptron.cog --probability");
@@ -168,7 +168,7 @@ fn one_thread_and_two_print_the_same() {
     assert_eq!(one, two);
 }
 
-/// Whoever sends one line through a pipe and waits for its answer gets it.
+/// A line sent through a pipe is answered before the next one comes.
 #[test]
 fn an_answer_does_not_wait_for_the_next_question() {
     let folder = folder();

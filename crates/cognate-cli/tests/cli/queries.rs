@@ -10,7 +10,7 @@ fn trace(folder: &Folder, name: &str) -> Vec<Value> {
     folder.text(name).lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect()
 }
 
-/// The same lines without their labels: with `?`, or with nothing.
+/// The same lines without their labels, which are `?` or left out.
 fn unlabelled(text: &str) -> String {
     let line = |(at, line): (usize, &str)| {
         let rest = line.split_once(' ').unwrap().1;
@@ -19,7 +19,7 @@ fn unlabelled(text: &str) -> String {
     text.lines().enumerate().map(line).collect()
 }
 
-/// What somebody answers who knows the labels of all these lines.
+/// The lines asked about, with labels from the known lines.
 fn answered(asked: &str, known: &str) -> String {
     let answer = |line: &str| {
         let rest = line.strip_prefix("? ").expect("an open question");
@@ -144,7 +144,7 @@ fn threads_change_nothing_and_a_resumed_run_is_the_unbroken_one() {
         folder.output(&format!("learn all.svm --quiet {flags} --threads 2 --model two.cog"));
         assert_eq!(folder.read("one.cog"), folder.read("two.cog"), "{flags}");
         folder.output(&format!("learn a.svm --quiet {flags} --model a.cog --trace a.jsonl"));
-        // Neither the query nor its seed need be said again.
+        // Neither the query nor its seed need be given again.
         folder.output("learn b.svm --quiet --resume a.cog --model b.cog --trace b.jsonl");
         assert_eq!(folder.read("one.cog"), folder.read("b.cog"), "{flags}");
         let parts = [folder.read("a.jsonl"), folder.read("b.jsonl")].concat();
@@ -236,7 +236,7 @@ fn a_query_chooses_among_unlabelled_lines() {
     assert!(margin(true) < margin(false), "the unsure ones are asked for");
 }
 
-/// Lines go out as they came in, so that scaling them on their way back gives what it gave the first time.
+/// Lines are written as they were read, so that scaling them on their return gives the same as the first time.
 #[test]
 fn answers_teach_what_labelled_lines_would_have_taught() {
     let text = related(3, 200);
@@ -272,7 +272,7 @@ fn comments_tasks_and_odd_numbers_come_back_as_they_were() {
     assert_eq!(predicted.lines().count(), 5, "what is asked can be read: {predicted}");
 }
 
-/// Nothing waits for a label: a line that is still open is predicted again, and teaches nothing.
+/// Nothing waits for a label: a line that still has none is predicted again, and teaches nothing.
 #[test]
 fn a_label_that_never_comes_is_never_learnt() {
     let folder = Folder::with("u.svm", "qid:1 1:1\nqid:1 2:1\nqid:2 3:1\n");
@@ -288,7 +288,7 @@ fn a_label_that_never_comes_is_never_learnt() {
     assert!(weights.contains(",2,-") && !weights.contains(",1,") && !weights.contains(",3,"), "{weights}");
 }
 
-/// No line is recognised: the same answer twice is two examples.
+/// Lines are not recognised: the same answer given twice is two examples.
 #[test]
 fn a_line_labelled_twice_is_learnt_twice() {
     let folder = Folder::with("a.svm", "+1 1:10\n");

@@ -185,7 +185,7 @@ fn a_report_orders_its_relation() {
     assert!(folder.text("r.html").contains("Order and tree: hierarchical clustering"));
 }
 
-/// Every tag is closed in its turn, and every ampersand begins an entity.
+/// Checks that tags are closed in order, and that every ampersand begins an entity.
 fn assert_well_formed(xml: &str) {
     let mut open = Vec::new();
     let mut rest = xml;
@@ -207,7 +207,7 @@ fn assert_well_formed(xml: &str) {
             None if tag.ends_with('/') => {}
             None => open.push(name(tag)),
         }
-        // A style sheet is text of its own.
+        // A style sheet is not markup.
         rest = if name(tag) == "style" { &after[after.find("</style>").expect("its end")..] } else { after };
     }
     assert!(open.is_empty(), "not closed: {open:?}");

@@ -1,4 +1,4 @@
-//! `--model` and `--resume`: a run in two parts is the unbroken run.
+//! `--model` and `--resume`: does a run in two parts give the model of one run?
 
 use super::support::{Folder, related};
 

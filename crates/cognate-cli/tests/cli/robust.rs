@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::support::{Folder, related};
 
-/// ROM17's walk in a file, the last task an outlier.
+/// ROM17's random walk in a file; the last task is an outlier.
 fn walk() -> Folder {
     let mut text = Vec::new();
     for (task, example) in random_walk(12.25, 1000, 1).stream.examples() {
@@ -60,7 +60,7 @@ fn relations_and_the_report_mark_the_outlier() {
         assert!(page.contains("What the tasks are made of") && page.contains(">outlier</td>"), "{learner}");
     }
     assert_snapshot!("parts", folder.output("relations rom-rda.cog"));
-    // Of a learner without parts nothing is said.
+    // Nothing is printed for a learner without parts.
     folder.output("learn walk.svm --quiet --model m.cog --report m.html");
     assert!(!folder.output("relations m.cog").contains("individual"));
     assert!(!folder.text("m.html").contains("What the tasks are made of"));

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: what was learnt is kept, whole.
+//! Ctrl-C and SIGTERM: is what was learnt kept in a whole model?
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::support::{Folder, cognate, related};
 
-/// Ends the program if a test fails before it does.
+/// Kills the program if a test fails before it ends.
 struct Running(Child);
 
 impl Drop for Running {
@@ -29,7 +29,7 @@ impl Running {
         Self(child)
     }
 
-    /// Waits for the first row of the progressive table; gives the rest of standard error.
+    /// Waits for the first row of the progressive table; returns the rest of standard error.
     fn under_way(&mut self) -> impl Read + use<> {
         let mut rest = BufReader::new(self.0.stderr.take().expect("a pipe"));
         let mut line = String::new();
@@ -45,7 +45,7 @@ impl Running {
         assert!(sent.expect("kill").success());
     }
 
-    /// The exit status, if it comes within the time.
+    /// The exit status, if the program ends within the time.
     fn ended_within(&mut self, time: Duration) -> Option<ExitStatus> {
         let started = Instant::now();
         loop {
@@ -78,7 +78,7 @@ fn stops(signal: &str, flags: &str) {
     let examples = inside["examples"].as_u64().unwrap();
     assert!(examples > 1, "the model is the new one");
     assert_eq!(folder.names(), ["a.svm", "m.cog", "old.svm"], "no temporary file is left");
-    // The model holds what was learnt to a round, so going on from it is possible.
+    // The model ends with a whole round, so a run can resume from it.
     folder.output("learn a.svm --quiet --resume m.cog --model m.cog");
 }
 
@@ -109,7 +109,7 @@ fn ctrl_c_stops_a_stream_that_never_ends() {
     let mut input = running.0.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let text = related(1, 1000);
-        // Ends when the program has gone.
+        // Ends when the program does.
         while input.write_all(text.as_bytes()).is_ok() {}
     });
     let _rest = running.under_way();
@@ -131,7 +131,7 @@ fn ctrl_c_stops_a_stream_that_is_silent() {
     while !line.contains("4,096") {
         assert!(rest.read_line(&mut line).unwrap() > 0, "{line}");
     }
-    // What is left to learn takes no time; then it waits for input.
+    // The rest is learnt in no time; then the program waits for input.
     std::thread::sleep(Duration::from_millis(500));
     running.signal("INT");
     let status = running.ended_within(Duration::from_secs(5)).expect("it stops though nothing comes");
@@ -149,7 +149,7 @@ fn a_second_ctrl_c_ends_at_once() {
     let _rest = running.under_way();
     running.signal("INT");
     std::thread::sleep(Duration::from_millis(100));
-    // It may have gone already.
+    // The program may have ended already.
     let _ =
         Command::new("kill").args(["-s", "INT", &running.0.id().to_string()]).stderr(Stdio::null()).status();
     let status = running.ended_within(Duration::from_secs(5)).expect("it stops at once");

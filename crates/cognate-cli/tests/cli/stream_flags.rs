@@ -25,7 +25,7 @@ fn weights(folder: &Folder, model: &str) -> Vec<(String, String, f64)> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// Learns one example and gives the single task's weights.
+/// Learns one example and returns the single task's weights.
 fn one_update(line: &str, flags: &str) -> Vec<(String, f64)> {
     let folder = Folder::with("one.svm", line);
     folder.output(&format!(
@@ -113,7 +113,7 @@ fn passes_read_the_stream_again() {
 
 #[test]
 fn simultaneous_rounds_take_all_margins_first() {
-    // Pooled, the second example of a round would be predicted right if the first had been learnt before.
+    // Pooled, a round's second example would be predicted correctly if the first had been learnt before it.
     let folder = Folder::with("a.svm", "+1 qid:1 1:1\n+1 qid:2 1:1\n+1 qid:2 1:1\n+1 qid:1 1:1\n");
     folder.output("learn --learner perceptron a.svm --quiet --set interaction=pooled --trace t.jsonl");
     assert_eq!(field(&folder, "margin"), [0.0, 1.0, 1.0, 1.0]);
@@ -180,7 +180,7 @@ fn tasks_declared_by_count_are_named_as_they_are_met() {
     folder.output("learn --learner perceptron a.svm --quiet --tasks 4 --model m.cog");
     let text = folder.output("inspect m.cog");
     assert!(text.contains("tasks     2 (x, y)\n") && text.contains("declared  4 tasks\n"), "{text}");
-    // K counts from the start: MP10 eq. 5 with b = 1 gives R = (I + J/4)/2.
+    // K is 4 from the start: MP10 eq. 5 with b = 1 gives R = (I + J/4)/2.
     let relations: Value = serde_json::from_str(&folder.output("relations m.cog --json")).unwrap();
     assert_eq!(relations["R"], serde_json::json!([[0.625, 0.125], [0.125, 0.625]]));
 }

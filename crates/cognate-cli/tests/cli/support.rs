@@ -1,4 +1,4 @@
-//! Running the program in a folder of its own, and what every refusal must look like.
+//! Runs the program in a folder of its own, and checks what every refusal must look like.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,13 +12,13 @@ use tempfile::TempDir;
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_cognate");
 
-/// Longer than any run here may take: what hangs is a failure, not a wait.
+/// Longer than any run here may take: a run that hangs fails.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A temporary folder in which the program runs, so that messages hold plain file names.
+/// A temporary folder in which the program runs, so that messages have plain file names.
 pub(crate) struct Folder(TempDir);
 
-/// What a run of the program left.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -39,7 +39,7 @@ impl Folder {
         folder
     }
 
-    /// Where a file of the folder is.
+    /// The path of a file in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -66,7 +66,7 @@ impl Folder {
         names
     }
 
-    /// The program with these words, a space between them, about to run in the folder.
+    /// The program with these arguments, separated by spaces, to be run in the folder.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::from_std(cognate());
         command.args(line.split_whitespace()).current_dir(self.0.path()).timeout(PATIENCE);
@@ -83,26 +83,26 @@ impl Folder {
         Ran::of(self.command(line).write_stdin(input))
     }
 
-    /// Runs a program that must succeed; its standard output.
+    /// Runs the program, which must succeed; returns its standard output.
     pub(crate) fn output(&self, line: &str) -> String {
         let ran = self.run(line);
         assert_eq!(ran.code, Some(0), "cognate {line}\n{}", ran.stderr);
         ran.stdout
     }
 
-    /// Runs `learn … --json --quiet`, which must succeed; the summary.
+    /// Runs `learn … --json --quiet`, which must succeed; returns the summary.
     pub(crate) fn summary(&self, line: &str) -> Value {
         serde_json::from_str(&self.output(&format!("learn {line} --json --quiet"))).expect("one JSON value")
     }
 
-    /// Runs a program that must be refused with exit code 2 and a message that holds all of this.
+    /// Runs the program, which must refuse with exit code 2 and a message that has all these parts.
     pub(crate) fn refused(&self, line: &str, message: &[&str]) -> Ran {
         let ran = self.run(line);
         ran.assert_refused(message);
         ran
     }
 
-    /// Learns a file that holds `content` and must be refused at a place, given as `line:column`.
+    /// Learns a file with this content, which must be refused at a place, given as `line:column`.
     pub(crate) fn refuses_line(content: impl AsRef<[u8]>, place: &str, message: &[&str]) {
         let folder = Self::with("bad.svm", content);
         let ran = folder.refused("learn bad.svm --quiet --model m.cog", message);
@@ -121,7 +121,7 @@ impl Ran {
         }
     }
 
-    /// Exit code 2, no result on standard output, no panic, and every part of the message.
+    /// Checks for exit code 2, no result on standard output, no panic, and every part of the message.
     pub(crate) fn assert_refused(&self, message: &[&str]) {
         assert_eq!(self.code, Some(2), "{self:?}");
         assert_eq!(self.stdout, "", "a refused run has no result");
@@ -131,13 +131,13 @@ impl Ran {
         }
     }
 
-    /// Exit code 0 without a word of a panic.
+    /// Checks for exit code 0 and no panic.
     pub(crate) fn assert_done(&self) {
         assert!(self.code == Some(0) && !self.stderr.contains("panicked"), "{self:?}");
     }
 }
 
-/// The program in the surroundings of a test: no colour, lines of 100 characters.
+/// The program in a test's environment: no colour, lines of 100 characters.
 pub(crate) fn cognate() -> std::process::Command {
     let mut command = std::process::Command::new(PROGRAM);
     command.env("COLUMNS", "100");
@@ -147,7 +147,7 @@ pub(crate) fn cognate() -> std::process::Command {
     command
 }
 
-/// A stream of related tasks: labels are the sign of a task's own inner product; the same for the same numbers.
+/// A stream of related tasks, always the same for the same counts: labels are signs of a task's inner product.
 pub(crate) fn related(tasks: u64, examples: u64) -> String {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut draw = move || {
@@ -171,7 +171,7 @@ pub(crate) fn related(tasks: u64, examples: u64) -> String {
     text
 }
 
-/// Text with times, rates and memory made the same for every run and machine.
+/// The text with times, rates and memory replaced, so that it is the same for every run and machine.
 pub(crate) fn redacted(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -196,7 +196,7 @@ pub(crate) fn redacted(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A number of a JSON value by its path.
+/// The number at a path of a JSON value.
 pub(crate) fn number(value: &Value, path: &str) -> f64 {
     value.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no number at {path} in {value}"))
 }

@@ -1,4 +1,4 @@
-//! Learners on a budget: do they agree, eviction by eviction, with the independent reference, and reduce to what they
+//! Learners in fixed memory: do they agree, eviction by eviction, with the independent reference, and reduce to what they
 //! should?
 
 use std::fs;

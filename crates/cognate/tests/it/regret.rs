@@ -10,8 +10,8 @@
 //! R_T <= (kappa D^2 + G^2 / kappa) sqrt(T), D^2 = |W|^2 / 2. W is the comparator, G the largest length of a gradient:
 //! rounds have one example of every task, of length 1, so G^2 = K^2 + 2 K.
 //!
-//! Theorem 3 rests on Lemma 2, which shrinks p_i and q_i on every round; Algorithm 1 does so only if there is a loss. The
-//! penalties here keep weights so short that nearly every example has one; else the two minimise different sums.
+//! Theorem 3 rests on Lemma 2, which shrinks p_i and q_i on every round; Algorithm 1 does so only if there is a loss.
+//! Penalties here keep weights so short that nearly every example has one; else the two minimise different sums.
 //!
 //! The best W in hindsight is found by dual coordinate ascent; that its q_i are 0 is checked by their optimality
 //! condition, |sum of dual coefficients times y x of the task| <= gamma T, and that it is best by the duality gap.
