@@ -1,7 +1,7 @@
 //! Arbitrary bytes into the parsers of named features. The first byte chooses format and options, the rest is the file.
 //!
-//! Nothing may panic; every example must be one that a learner can trust; a model's worth of names must be numbered
-//! without gaps; and what was read must come back to the bit when it is written as JSON lines and read again.
+//! Nothing may panic; every example must be valid for a learner; names must be numbered without gaps; and what was read
+//! must come back to the bit when it is written as JSON lines and read again.
 #![no_main]
 
 use cognate::SparseView;
@@ -16,7 +16,7 @@ use libfuzzer_sys::fuzz_target;
 /// Task, features by name and label (none for NaN), to the bit.
 type Row = (String, Vec<(String, u64)>, Option<u64>);
 
-/// What is read, and whether by who learns or by who only predicts, who needs no column of labels.
+/// How a text is read, and whether for learning or only for predicting, which needs no column of labels.
 struct Reading {
     config: RunConfig,
     options: ReadOptions,
@@ -54,7 +54,7 @@ fn jsonl() -> Format {
 
 /// A model that knows the names of a text, as far as it can be read.
 fn model_of(input: &Input, reading: &Reading) -> Model {
-    // Scaled, so that no margin grows beyond all bounds; names do not depend on it.
+    // Scaled, so that margins stay finite; names do not depend on it.
     let stream = StreamConfig { normalize: Normalize::L2, ..reading.config.stream.clone() };
     let config = RunConfig { stream, ..reading.config.clone() };
     let mut model = Model::new(&config).expect("the config is good");
@@ -96,7 +96,7 @@ fn read(text: &[u8], reading: &Reading) -> (Vec<Row>, bool) {
                 let name = names.names(feature).next().map_or_else(|| feature.to_string(), str::to_owned);
                 (name, value.to_bits())
             });
-            // By name, not by number: names are numbered as they are met, also in lines that are no example of any class yet.
+            // By name, not by number: names are numbered as they are met, even in lines that give no example yet.
             let mut named: Vec<(String, u64)> = named.collect();
             named.sort_unstable();
             rows.push((tasks.name(task).to_owned(), named, (!label.is_nan()).then(|| label.to_bits())));

@@ -1,5 +1,5 @@
-//! Arbitrary bytes into the loader of model files. The first byte says how the rest is to be taken: as it is, or
-//! as a model whose lengths and checksums are put right first, so that what lies behind them is reached.
+//! Arbitrary bytes into the loader of model files. The first byte says how the rest is taken: as it is, or as a model
+//! whose lengths and checksums are corrected first, so that the code behind those checks is reached.
 //!
 //! Nothing may panic. What loads must predict, learn, and be the same after another save and load.
 #![no_main]
@@ -8,7 +8,7 @@ use cognate::{Example, SparseView};
 use cognate::{Features, Model, TaskId};
 use libfuzzer_sys::fuzz_target;
 
-/// The same file with right lengths and checksums.
+/// The same file with valid lengths and checksums.
 fn repaired(bytes: &[u8]) -> Vec<u8> {
     let (start, mut rest) = bytes.split_at(bytes.len().min(12));
     let mut file = start.to_vec();
@@ -45,7 +45,7 @@ fn exercise(mut model: Model) {
     }
     for features in [Features::Nothing, Features::Numbered(&[(0, 1.0)]), Features::Named(&[("a", 1.0)])] {
         let _ = model.predict_row(None, features);
-        // What is refused, or dropped, changes nothing; what is learnt need not be finite.
+        // What is refused or dropped changes nothing; what is learnt need not be finite.
         let _ = model.rows().push(Some("a"), features, Some(1.0));
         assert!(model.to_bytes() == saved, "predicting, or giving up, changed the model");
         let _ = model.clone().learn_one("a", features, 1.0);

@@ -1,7 +1,7 @@
 //! Arbitrary bytes into the reader. The first byte chooses how it reads, the rest is the file.
 //!
-//! Nothing may panic; every example must be one that a learner can trust; what was read unscaled must come back to
-//! the bit when it is written and read again.
+//! Nothing may panic; every example must be valid for a learner; what was read unscaled must come back to the bit when
+//! it is written and read again.
 #![no_main]
 
 use cognate::SparseView;
@@ -43,7 +43,7 @@ fn read(text: &[u8], config: &RunConfig, options: &ReadOptions) -> (Vec<Row>, bo
     let (mut tasks, mut batch, mut rows) = (Tasks::open(), Batch::default(), Vec::new());
     loop {
         if let Err(error) = reader.fill(&mut batch) {
-            // Messages are made from the input too.
+            // Messages quote the input, so they are made too.
             assert!(!error.to_string().is_empty());
             return (rows, true);
         }

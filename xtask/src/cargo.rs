@@ -1,4 +1,4 @@
-//! Cargo, as this command was started by it.
+//! The cargo that started this command.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -19,10 +19,10 @@ pub(crate) struct Options {
     pub(crate) no_python: bool,
 }
 
-/// All code, programs that are built on demand included.
+/// All code, including programs that are built on demand.
 const ALL: [&str; 3] = ["--workspace", "--features", "cognate-lab/measure,xtask/generate"];
 
-/// The crates that are published, in the order in which they need each other.
+/// The published crates, each after those that it needs.
 const PUBLISHED: [&str; 4] = ["cognate", "cognate-plot", "cognate-lab", "cognate-learn"];
 
 /// Runs the command.
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     Ok(steps.finish())
 }
 
-/// Whether the crates can be packed as they would be published; what is in them is tested elsewhere.
+/// Checks that the crates can be packaged for publishing; their contents are tested elsewhere.
 fn package() -> Result<bool> {
     let mut package = cargo();
     package.args(["package", "--quiet", "--no-verify", "--allow-dirty"]);
@@ -52,7 +52,7 @@ fn package() -> Result<bool> {
     Ok(package.status()?.success())
 }
 
-/// What the papers claim, with few runs, where their data are present.
+/// Checks what the papers claim, in quick runs, where their data are present.
 fn lab() -> Result<bool> {
     let data = root().join("../shared/data");
     if !data.exists() {

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the program as it is handed out, and its size.
+//! `cargo xtask dist`: the program built for distribution, and its size.
 
 use anyhow::{Context, Result};
 

@@ -1,4 +1,4 @@
-//! Commands that other programs do, built as users build the program: whoever only tests need not wait for them.
+//! Commands that other programs run, built as users build the program; tests need not wait for them.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cargo::cargo;
 
-/// Flags of such a command, `--help` among them.
+/// Flags of such a command, including `--help`.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Words {
@@ -15,12 +15,12 @@ pub(crate) struct Words {
     words: Vec<OsString>,
 }
 
-/// A program, the package that has it, and the feature that it needs.
+/// A program, its package, and the feature that it needs.
 pub(crate) struct Program(&'static str, &'static str, &'static str);
 
-/// What writes files that follow from the library.
+/// The program that writes files generated from the library.
 pub(crate) const GENERATE: Program = Program("xtask-generate", "xtask", "generate");
-/// What measures.
+/// The program that measures.
 pub(crate) const MEASURE: Program = Program("cognate-measure", "cognate-lab", "measure");
 
 impl Program {
@@ -30,11 +30,11 @@ impl Program {
         self.run(command, &words)
     }
 
-    /// Runs a command; false when what it checks does not hold.
+    /// Runs a command; returns false when what it checks does not hold.
     pub(crate) fn run(&self, command: &str, words: &[impl AsRef<std::ffi::OsStr>]) -> Result<bool> {
         let Self(program, package, feature) = self;
         let mut cargo = cargo();
-        // Paths among the flags are those of whoever gives them.
+        // Paths in the flags are relative to the caller's folder.
         cargo.current_dir(std::env::current_dir()?);
         cargo.args(["run", "--quiet", "--release", "--package", package, "--features", feature]);
         match cargo.args(["--bin", program, "--", command]).args(words).status()?.code() {

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: a bounded run of each fuzz target.
 //!
-//! The targets are built by cargo itself, with the flags that cargo-fuzz gives where there is no sanitizer: these work
-//! with the stable compiler, and nothing has to be installed.
+//! The targets are built by cargo itself, with the flags that cargo-fuzz uses without a sanitizer: these work with the
+//! stable compiler, and nothing has to be installed.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ pub(crate) struct Options {
 
 const TARGETS: [&str; 3] = ["parse", "formats", "model"];
 
-/// Code is told which branches are taken and what is compared, so that the fuzzer learns from both.
+/// Instruments branches and comparisons, so that the fuzzer learns from both.
 const FLAGS: [&str; 8] = [
     "--cfg",
     "fuzzing",
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     Ok(fine)
 }
 
-/// Cargo for the targets. Since they are built for a named target, build scripts and macros do without the flags.
+/// Cargo for the fuzz targets. A named target platform keeps the flags away from build scripts and macros.
 fn in_folder(folder: &Path, command: &str) -> Command {
     let mut cargo = cargo();
     cargo.args([command, "--release", "--target", "host-tuple", "--target-dir", "target"]);

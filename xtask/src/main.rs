@@ -33,7 +33,7 @@ enum Command {
     Test,
     /// What else must hold: format, lints, docs, generated files, packages, the lab, the Python package, a bounded fuzz run
     Ci(ci::Options),
-    /// Build the program as it is handed out, and print its path and size
+    /// Build the program for distribution, and print its path and size
     Dist,
     /// Write schema/config.schema.json
     Schema(Words),
@@ -49,7 +49,7 @@ enum Command {
     Strengths(Words),
     /// Compare learned relations with given ones on every data set
     Relations(Words),
-    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
+    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others on poisoned tasks
     Robust(Words),
     /// Measure learners in fixed memory: speed, memory, error against budget
     Budgets(Words),
@@ -59,7 +59,7 @@ enum Command {
     Reproduce(Words),
 }
 
-/// Exit codes: 0 done, 1 a check failed, 2 it could not be done.
+/// Exit codes: 0 done, 1 a check failed, 2 the command could not be run.
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Test => test::run(),

@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     Ok(status.context("python")?.success())
 }
 
-/// Where things are made: all of it may be deleted.
+/// The folder for everything that is built; it may be deleted.
 struct Folders {
     target: PathBuf,
     home: PathBuf,
@@ -48,7 +48,7 @@ impl Folders {
         Self { home: target.join("python"), target }
     }
 
-    /// A Python environment of its own.
+    /// A Python environment of this name, made if it is missing.
     fn environment(&self, name: &str) -> Result<PathBuf> {
         let folder = self.home.join(name);
         let python = folder.join("bin/python");
@@ -91,7 +91,7 @@ impl Folders {
         Ok(python)
     }
 
-    /// The program, whose models and numbers must be those of the package.
+    /// The program, whose models and numbers must equal the package's.
     fn command(&self) -> Result<PathBuf> {
         let built = cargo().args(["build", "--quiet", "--release", "--package", "cognate-learn"]).status();
         ensure!(built.context("cargo")?.success(), "the program does not build");

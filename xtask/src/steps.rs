@@ -1,4 +1,4 @@
-//! Steps that are done one after the other, each named and timed; the first that fails ends it.
+//! Steps in sequence, each named and timed, until one fails.
 
 use std::time::Instant;
 
@@ -14,12 +14,12 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Begins; `name` stands before every line.
+    /// Begins; every line starts with `name`.
     pub(crate) fn new(name: &'static str) -> Self {
         Self { name, started: Instant::now(), fine: true }
     }
 
-    /// Does a step, unless one before it failed.
+    /// Runs a step, unless one before it failed.
     pub(crate) fn step(&mut self, what: &str, run: impl FnOnce() -> Result<bool>) -> Result<()> {
         if self.fine {
             println!("{}: {what}", self.name);
@@ -31,12 +31,12 @@ impl Steps {
         Ok(())
     }
 
-    /// Does a step that is a cargo command.
+    /// Runs a step that is a cargo command.
     pub(crate) fn cargo(&mut self, what: &str, words: &[&str]) -> Result<()> {
         self.step(what, || Ok(cargo().args(words).env("RUSTDOCFLAGS", "-D warnings").status()?.success()))
     }
 
-    /// Ends; whether all were done.
+    /// Ends; returns whether all steps succeeded.
     pub(crate) fn finish(self) -> bool {
         let verdict = if self.fine { "everything holds" } else { "failed" };
         println!("{}: {verdict} in {:.0} s", self.name, self.started.elapsed().as_secs_f64());

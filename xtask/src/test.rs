@@ -10,7 +10,7 @@ use crate::steps::Steps;
 /// The library's examples.
 const EXAMPLES: [&str; 3] = ["live_filter", "fit_and_save", "custom_stream"];
 
-/// The crates that have tests, with all that is in them; the Python package is tested from Python.
+/// All targets of the crates that have tests; the Python package is tested from Python.
 pub(crate) const TESTED: [&str; 5] =
     ["--workspace", "--exclude", "cognate-py", "--features", "cognate-lab/measure"];
 

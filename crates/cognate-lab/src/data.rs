@@ -82,7 +82,7 @@ pub(crate) const SENTIMENT: DataSet = DataSet {
     source: "Blitzer et al. 2007: reviews of four kinds of products, counts of words and pairs of words",
 };
 
-/// A file, its rows scaled to length 1.
+/// A file with its rows scaled to length 1.
 pub(crate) fn unit_rows(lab: &Lab, file: &str) -> anyhow::Result<Memory> {
     let path = lab.data.join(file);
     let stream = StreamConfig { normalize: Normalize::L2, ..StreamConfig::default() };
@@ -91,7 +91,7 @@ pub(crate) fn unit_rows(lab: &Lab, file: &str) -> anyhow::Result<Memory> {
     reader.into_memory().with_context(|| path.display().to_string())
 }
 
-/// The text of a file that is compressed by gzip.
+/// The text of a file compressed by gzip.
 pub(crate) fn uncompressed(path: &Path) -> anyhow::Result<String> {
     let name = || path.display().to_string();
     let file = std::fs::File::open(path).with_context(name)?;
@@ -110,7 +110,7 @@ pub(crate) fn columns(path: &Path) -> anyhow::Result<Vec<Vec<f64>>> {
     text.lines().enumerate().map(row).collect()
 }
 
-/// The eight streams D1 to D8 of MP10: the same documents with other labels.
+/// The eight streams D1 to D8 of MP10: the same documents with different labels.
 pub(crate) fn rcv1(lab: &Lab) -> anyhow::Result<Vec<Memory>> {
     let documents = unit_rows(lab, RCV1.files[0])?;
     let labels = columns(&lab.data.join(RCV1.files[1]))?;

@@ -1,4 +1,4 @@
-//! What an experiment leaves: tables with the paper's numbers beside ours, figures, verdicts; as text, Markdown and CSV.
+//! What an experiment finds: tables with the paper's numbers beside ours, figures, verdicts; as text, Markdown and CSV.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -70,11 +70,11 @@ pub(crate) struct Figure {
 pub(crate) struct Verdict {
     /// What the paper says.
     claim: String,
-    /// Whether our numbers say so too.
+    /// Whether our numbers agree.
     reproduced: bool,
     /// Our figures.
     ours: String,
-    /// What is checked instead of a claim that is not reproduced: what we found, and whether it holds.
+    /// Where a claim is known not to be reproduced, what is checked instead, and whether that holds.
     instead: Option<(String, bool)>,
 }
 
@@ -84,7 +84,7 @@ impl Verdict {
         Self { claim: claim.to_owned(), reproduced: holds, ours, instead: None }
     }
 
-    /// A claim that is known not to be reproduced; what we found instead must be.
+    /// A claim that is known not to be reproduced; what we found instead must hold.
     pub(crate) fn instead(claim: &str, reproduced: bool, ours: String, found: &str, holds: bool) -> Self {
         Self { claim: claim.to_owned(), reproduced, ours, instead: Some((found.to_owned(), holds)) }
     }

@@ -36,12 +36,12 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Line>> {
     Ok(memory.examples().map(line).collect())
 }
 
-/// A generator of draws: not for results, only for which examples are drawn.
+/// A generator that decides only which examples are drawn.
 pub(crate) fn generator(seed: u64) -> impl rand::Rng {
     cognate::internal::generator(seed, 7)
 }
 
-/// Scales features to mean 0 and variance 1 over the lines that are fitted; those that are constant stay.
+/// Scales features to mean 0 and variance 1 over the fitted lines; constant ones stay as they are.
 pub(crate) fn standardise(lines: &mut [Line], fitted: &[usize]) {
     let size = lines.first().map_or(0, |line| line.x.len());
     for feature in 0..size {
@@ -54,7 +54,7 @@ pub(crate) fn standardise(lines: &mut [Line], fitted: &[usize]) {
     }
 }
 
-/// Examples of some (line, task, label), tasks by number.
+/// Examples made from (line, task, label), with tasks numbered.
 pub(crate) fn examples(
     lines: &[Line],
     chosen: &[(usize, usize, f64)],
@@ -74,7 +74,7 @@ pub(crate) fn examples(
     Ok(Examples::read(&mut memory.numbered_as(&named), &named)?)
 }
 
-/// A learner of a table: its name and its candidates beside lambda.
+/// A learner in a table: its name, and its candidate parameters other than lambda.
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     pub(crate) candidates: Vec<Value>,
@@ -97,12 +97,12 @@ pub(crate) fn methods(extra: Vec<Method>) -> Vec<Method> {
     all
 }
 
-/// By which number candidates are compared.
+/// The number by which candidates are compared.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum By {
     /// Each task's squared error in units of its variance.
     Error,
-    /// The variance of all labels that is explained.
+    /// The explained share of the variance of all labels.
     Explained,
 }
 
@@ -119,13 +119,13 @@ pub(crate) struct Tuned {
 
 /// How parameters are chosen.
 pub(crate) struct Search<'a> {
-    /// Values of lambda.
+    /// How many values of lambda are tried.
     pub(crate) lambdas: usize,
     pub(crate) by: By,
-    /// Of the folds.
+    /// The seed of the folds.
     pub(crate) seed: u64,
     pub(crate) threads: NonZeroUsize,
-    /// Asked now and then.
+    /// Asked now and then; false stops the search.
     pub(crate) go_on: &'a (dyn Fn() -> bool + Sync),
 }
 

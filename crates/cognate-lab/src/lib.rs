@@ -3,9 +3,9 @@
 //! This crate is the library behind `cognate lab` and behind the commands of `cargo xtask` that measure. It is internal
 //! to the program; its API is not stable.
 //!
-//! An [`Experiment`] says what it claims, what data it needs, where it deviates, and checks what comes out; `papers` has
-//! one file per paper. [`Findings`] is what an experiment leaves and how that is written; `data` finds and reads data
-//! sets; `runs` learns streams; `fitting` fits all examples at once. [`parallel`] does jobs side by side;
+//! An [`Experiment`] says what it claims, what data it needs and where it departs from the paper, and checks its results;
+//! `papers` has one file per paper. [`Findings`] are the results of an experiment and how they are written; `data` finds
+//! and reads data sets; `runs` learns streams; `fitting` fits all examples at once. [`parallel`] runs jobs side by side;
 //! [`statistics`] tells differences from chance.
 
 mod data;
@@ -31,15 +31,15 @@ pub struct Experiment {
     pub id: &'static str,
     /// The paper and the place in it.
     pub place: &'static str,
-    /// What the paper says comes out.
+    /// The result that the paper claims.
     pub claim: &'static str,
-    /// Where ours is not the paper's experiment, and why.
+    /// Where ours departs from the paper's experiment, and why.
     pub deviates: &'static str,
-    /// What it reads; nothing where streams are made up.
+    /// The data sets it reads; none if its streams are synthetic.
     pub needs: &'static [&'static DataSet],
     /// Rough minutes on two processors: quick, full.
     pub minutes: (f64, f64),
-    /// Does it.
+    /// Runs it.
     pub run: fn(&Lab) -> anyhow::Result<Findings>,
 }
 
@@ -49,12 +49,12 @@ pub struct Lab {
     pub data: PathBuf,
     /// Whether fewer runs and smaller grids will do.
     pub quick: bool,
-    /// The threads.
+    /// The threads that run jobs.
     pub pool: Pool,
 }
 
 impl Lab {
-    /// The one or the other.
+    /// One value for quick runs, another for full ones.
     fn choose<T>(&self, quick: T, full: T) -> T {
         if self.quick { quick } else { full }
     }

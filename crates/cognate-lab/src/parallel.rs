@@ -1,6 +1,6 @@
 //! Jobs side by side: results come in the order of the jobs, so that nothing depends on the number of threads.
 //!
-//! What takes longer than two seconds shows how far it is: a bar on a terminal, else a line now and then. Once `stop`
+//! Work that takes longer than two seconds shows its progress: a bar on a terminal, else a line now and then. Once `stop`
 //! is set no further job begins; those under way ask [`Pool::asked`] themselves.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How long nothing is shown, and how often a line is written where there is no terminal.
+/// How long to wait before showing progress, and how often to write a line where there is no terminal.
 const PATIENCE: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_secs(20);
 
@@ -50,7 +50,7 @@ impl Pool {
     /// The results of all jobs.
     ///
     /// # Errors
-    /// That of the first job that fails; [`Interrupted`] when one was not done.
+    /// The error of the first job that fails; [`Interrupted`] if a job was not done.
     pub fn all<T: Sync, R: Send>(
         &self,
         what: &str,
@@ -61,10 +61,10 @@ impl Pool {
         done.into_iter().collect::<Option<Vec<R>>>().ok_or_else(|| Interrupted.into())
     }
 
-    /// The same, with nothing for jobs that were not done because `stop` was set.
+    /// The same, with `None` for jobs that were not done because `stop` was set.
     ///
     /// # Errors
-    /// That of the first job that fails.
+    /// The error of the first job that fails.
     pub fn some<T: Sync, R: Send>(
         &self,
         what: &str,
@@ -120,7 +120,7 @@ impl Pool {
     }
 }
 
-/// How far the jobs are.
+/// The progress of the jobs.
 struct Progress<'a> {
     what: &'a str,
     jobs: usize,

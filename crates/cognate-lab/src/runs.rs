@@ -1,4 +1,4 @@
-//! One pass of a learner over a stream, and what is remembered of it.
+//! One pass of a learner over a stream, and what is kept of it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -20,7 +20,7 @@ pub(crate) struct Way {
     pub(crate) query: Value,
     pub(crate) simultaneous: bool,
     pub(crate) serve: Serve,
-    /// Names of the tasks, for learners that want to know them all from the start.
+    /// Names of the tasks, for learners that must know them all from the start.
     pub(crate) tasks: Option<Vec<String>>,
 }
 
@@ -30,18 +30,18 @@ impl Way {
         Self { learner, query: json!("all"), simultaneous: false, serve: Serve::All, tasks: None }
     }
 
-    /// The multitask Perceptron whose tasks share by b.
+    /// The multitask Perceptron with coupling strength b.
     pub(crate) fn coupled(b: f64) -> Self {
         Self::new(json!({ "perceptron": { "interaction": { "coupled": { "b": b } } } }))
     }
 }
 
-/// What a pass left.
+/// The result of a pass.
 pub(crate) struct Passed {
     pub(crate) model: Model,
-    /// Mistakes, in the order of the stream, with the number of the task.
+    /// For each example, in the order of the stream, the number of its task and whether it was a mistake.
     pub(crate) mistakes: Vec<(u32, bool)>,
-    /// Examples with the label +1 that are no mistakes.
+    /// Examples labelled +1 that were not mistaken.
     pub(crate) hits: u64,
 }
 
@@ -71,7 +71,7 @@ impl Passed {
         tasks.sorted().into_iter().map(error).collect()
     }
 
-    /// Share of wrong signs on examples that are not learnt.
+    /// Share of wrong signs on test examples, which are not learnt.
     pub(crate) fn test_error(&self, test: &Memory) -> f64 {
         let learner = self.model.learner().as_predict();
         let mut wrong = 0_usize;
@@ -84,7 +84,7 @@ impl Passed {
     }
 }
 
-/// One pass over a stream as it is ordered.
+/// One pass over a stream in its order.
 pub(crate) fn pass(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Passed> {
     let mut config = json!({
         "learner": way.learner, "query": way.query, "stream": { "simultaneous": way.simultaneous },
@@ -93,7 +93,7 @@ pub(crate) fn pass(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Passe
         config["tasks"] = json!(tasks);
     }
     let mut config: RunConfig = serde_json::from_value(config)?;
-    // Rounds of all tasks at once are as many fewer.
+    // A simultaneous round takes one example of every task.
     let in_a_round = if way.simultaneous { crate::data::task_names(&stream).len().max(1) } else { 1 };
     config.learner.set_rounds((stream.len() / in_a_round) as u64);
     let mut model = Model::new(&config)?;
@@ -129,7 +129,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// Mistakes of ways on a stream; as many as there can be if it diverges.
+/// The mistakes of each way on a stream; the largest number if a run diverges.
 pub(crate) fn mistakes(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<Vec<u64>> {
     lab.pool.all(what, ways, |way| match pass(lab, way, stream.clone()) {
         Ok(passed) => Ok(passed.total().mistakes),
@@ -138,7 +138,7 @@ pub(crate) fn mistakes(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> 
     })
 }
 
-/// The way with the fewest mistakes on a stream: as the papers tune, by online error. The first of equals.
+/// The way with the fewest mistakes on a stream, which is how the papers tune; the first of equals.
 pub(crate) fn tuned(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<usize> {
     let mistakes = mistakes(lab, what, ways, stream)?;
     Ok((0..ways.len()).min_by_key(|at| mistakes[*at]).unwrap_or(0))

@@ -1,6 +1,6 @@
 //! Means, deviations, and whether a difference is more than chance.
 
-/// The mean; NaN of nothing.
+/// The mean; NaN of no values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -23,8 +23,8 @@ pub fn paired_test(differences: &[f64], independent: usize) -> f64 {
     two_sided(mean(differences) / error)
 }
 
-/// P(|Z| >= |z|) of a standard normal Z: erfc(|z| / sqrt 2), by the continued fraction of Laplace for large z and the
-/// series of erf for small ones.
+/// P(|Z| >= |z|) of a standard normal Z: erfc(|z| / sqrt 2), by Laplace's continued fraction for large z and the series
+/// of erf for small ones.
 fn two_sided(z: f64) -> f64 {
     let z = z.abs();
     let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();

@@ -1,7 +1,7 @@
-//! Where the nodes of a graph and their names stand: on a circle, in groups, no name over another.
+//! Where the nodes of a graph and their names are: on a circle, in groups, no name over another.
 //!
-//! A circle rather than forces that push nodes about: every name has room outside it whatever the edges are, the place
-//! of a node can be explained, and nothing is random.
+//! A circle rather than a force-directed layout: every name has room outside it whatever the edges are, the place of a
+//! node can be explained, and nothing is random.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -13,7 +13,7 @@ pub(crate) struct Spot {
     pub(crate) angle: f64,
     /// Where the node is.
     pub(crate) at: (f64, f64),
-    /// Where the name begins, or ends if `ends_here`.
+    /// Where the name begins, or ends if `ends_here` is set.
     pub(crate) name_at: (f64, f64),
     /// Whether the name stands left of its place.
     pub(crate) ends_here: bool,

@@ -1,7 +1,7 @@
 //! Which tasks belong together: hierarchical clustering, and the order of tasks that follows from it.
 //!
 //! Average linkage on the distance 1 - similarity, by chains of nearest neighbours: from any group go to its
-//! nearest one, from there on, until two are nearest to each other; join them. O(K^2) time and memory.
+//! nearest, and on from there, until two are nearest to each other; join these. O(K^2) time and memory.
 //!
 //! Distances are whole numbers of steps. So equal ones stay equal after averaging, a chain can never turn back on
 //! itself, ties fall to the earlier task (a matrix without structure keeps its order), and the tree is the same
@@ -99,7 +99,7 @@ fn mutual_neighbours(chain: &mut Vec<usize>, slots: &[usize], distances: &[u32],
         let others = slots.iter().copied().filter(|slot| *slot != last);
         let nearest = others.min_by_key(|slot| row[*slot]).expect("there are two groups or more");
         let before = chain.len().checked_sub(2).map(|at| chain[at]);
-        // A tie is settled in favour of where we came from, so every step of a chain is strictly shorter.
+        // A tie is settled in favour of the previous group, so every step of a chain is strictly shorter.
         if let Some(before) = before.filter(|before| row[*before] <= row[nearest]) {
             chain.truncate(chain.len() - 2);
             return [before.min(last), before.max(last)];
@@ -108,7 +108,7 @@ fn mutual_neighbours(chain: &mut Vec<usize>, slots: &[usize], distances: &[u32],
     }
 }
 
-/// One row of leaves from two: each may be turned round, so that leaves near to each other touch.
+/// Joins two rows of leaves: each may be reversed, so that similar leaves are next to each other.
 fn side_by_side(
     mut left: Vec<usize>,
     mut right: Vec<usize>,
@@ -116,7 +116,7 @@ fn side_by_side(
 ) -> Vec<usize> {
     let ends = |row: &[usize]| (row[0], row[row.len() - 1]);
     let ((a, z), (b, y)) = (ends(&left), ends(&right));
-    // Of equal ways the first, which turns nothing.
+    // Of equal ways the first, which reverses nothing.
     let ways = [(z, b, false, false), (a, b, true, false), (z, y, false, true), (a, y, true, true)];
     let way = ways.iter().min_by_key(|(here, there, ..)| distance(*here, *there)).expect("four ways");
     if way.2 {
@@ -155,7 +155,7 @@ mod tests {
         Clustering::of(&values, k)
     }
 
-    /// Similarities without order, the same for (i, j) and (j, i).
+    /// Similarities in no order, the same for (i, j) and (j, i).
     fn scattered(i: usize, j: usize) -> f64 {
         if i == j {
             return 1.0;

@@ -20,11 +20,11 @@ pub struct Graph {
     pub order: Vec<usize>,
     /// The edges, strongest first.
     pub edges: Vec<Edge>,
-    /// How many pairs there are, edges or not.
+    /// How many pairs of nodes there are, with or without an edge.
     pub pairs: usize,
     /// The largest strength of all pairs; 0 if there are none.
     pub strongest: f64,
-    /// No edge is weaker.
+    /// The least strength of an edge.
     pub threshold: f64,
 }
 
@@ -38,7 +38,7 @@ pub struct Edge {
 }
 
 const NAME: usize = 20;
-/// Of the names in a tooltip.
+/// Most characters of a name in a tooltip.
 const LONG_NAME: usize = 80;
 /// Most nodes on the circle.
 const NODES: usize = 300;
@@ -53,17 +53,17 @@ const LISTED: usize = 150;
 /// Height of a line in the list and the legend.
 const ROW: f64 = 18.0;
 
-/// What is really drawn.
+/// What is actually drawn.
 struct Drawn {
     /// Strongest first.
     edges: Vec<Edge>,
     /// The nodes with an edge, round the circle.
     nodes: Vec<usize>,
-    /// How many of them stand together, in turn.
+    /// The sizes of the groups that stand together, in order.
     groups: Vec<usize>,
     /// The nodes without an edge.
     alone: Vec<usize>,
-    /// The nodes whose edges are all left out for want of room.
+    /// How many nodes have edges that are all left out for lack of room.
     crowded_out: usize,
 }
 
@@ -119,7 +119,7 @@ impl Graph {
         Drawn { edges, nodes, groups, alone, crowded_out }
     }
 
-    /// The nodes on the circle in their order, but those tied by positive edges together; and how many are.
+    /// The nodes on the circle, with those tied by positive edges moved together; and the sizes of these groups.
     fn groups(&self, edges: &[Edge], on_circle: &[bool]) -> (Vec<usize>, Vec<usize>) {
         let mut parent: Vec<usize> = (0..self.names.len()).collect();
         fn root(parent: &mut [usize], mut node: usize) -> usize {
@@ -197,7 +197,7 @@ impl Graph {
         c.close();
     }
 
-    /// The nodes without an edge, in columns; gives the height of what is drawn so far.
+    /// The nodes without an edge, in columns; returns the height of what is drawn so far.
     fn list(&self, c: &mut Canvas, drawn: &Drawn, width: f64, top: f64) -> f64 {
         if drawn.alone.is_empty() {
             return top;
@@ -268,7 +268,7 @@ impl Scale {
         let strengths = drawn.edges.iter().map(|edge| edge.weight.abs());
         let (weakest, strongest) =
             strengths.fold((f64::INFINITY, 0.0), |(lo, hi): (f64, f64), s| (lo.min(s), hi.max(s)));
-        // Many lines have to be thin ones.
+        // The more lines, the thinner.
         let widths = match drawn.edges.len() {
             0..=150 => (1.0, 4.5),
             151..=TOOLTIPS_UP_TO => (0.7, 3.0),
@@ -318,7 +318,7 @@ fn bow(from: &Spot, to: &Spot, radius: f64) -> String {
     format!("M{x} {y}Q{} {} {u} {v}", Num(middle.0 * pull), Num(middle.1 * pull))
 }
 
-/// What lines mean, in two rows; gives the width.
+/// A legend of the lines, in two rows; returns the width.
 fn legend(c: &mut Canvas, drawn: &Drawn, scale: &Scale) -> f64 {
     const SAMPLE: f64 = 34.0;
     let mut widest: f64 = 0.0;

@@ -1,8 +1,8 @@
 //! A K x K matrix as a picture: diverging colours about 0, readable from one task to some hundred.
 //!
-//! Colour is a hue for the sign and its opacity for the size, laid over a neutral ground: so the scale turns
-//! with the theme by itself. Up to 60 tasks every cell is an element with a tooltip; above, cells of one
-//! shade share a path and runs merge; above 160, blocks of tasks are averaged.
+//! The hue of a cell is the sign and its opacity the size, over a neutral background, so the scale follows the
+//! theme by itself. Up to 60 tasks every cell is an element with a tooltip; above, cells of one shade share a
+//! path and runs merge; above 160, blocks of tasks are averaged.
 
 use std::collections::BTreeMap;
 
@@ -37,9 +37,9 @@ pub struct Heatmap {
 pub const DAGGER: &str = "\u{a0}†";
 
 const NAME: usize = 18;
-/// Of the names in a tooltip.
+/// Most characters of a name in a tooltip.
 const LONG_NAME: usize = 80;
-/// Distance of the tree from the matrix.
+/// Distance between the matrix and the tree.
 const TREE: f64 = 5.0;
 const VALUES_UP_TO: usize = 12;
 const TOOLTIPS_UP_TO: usize = 60;
@@ -49,10 +49,10 @@ const LEAST_BAR: f64 = 54.0;
 /// Shades on each side of 0 where cells share paths.
 const SHADES: f64 = 24.0;
 
-/// What is really drawn: the ordered matrix, averaged by blocks if it is large.
+/// What is actually drawn: the ordered matrix, averaged by blocks if it is large.
 struct Grid {
     names: Vec<String>,
-    /// The names in full where those are short for them, else empty.
+    /// The full names where those above are shortened, else empty.
     tips: Vec<String>,
     values: Vec<f64>,
     block: usize,
@@ -68,7 +68,7 @@ struct Layout {
 }
 
 impl Heatmap {
-    /// In the order of a clustering, with its tree unless that says nothing.
+    /// In the order of a clustering, with its tree unless all joins are at one similarity.
     #[must_use]
     pub fn clustered(mut self, clustering: &Clustering) -> Self {
         self.order = Some(clustering.order.clone());
@@ -244,7 +244,7 @@ fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
             Num(strength)
         ));
         if n <= VALUES_UP_TO {
-            // Type turns where the contrast does, and that is later on light paper than on dark.
+            // Text changes colour where the contrast does, later in the light theme than in the dark one.
             let class = match strength {
                 s if s > 0.72 => "m tn on",
                 s if s > 0.55 => "m tn mid",
@@ -255,7 +255,7 @@ fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
             c.text(class, middle, &plain(*value, layout.limit));
             c.close();
         } else if *value < 0.0 && strength > 0.25 {
-            // The sign must not hang on the hue alone.
+            // The sign must not depend on the hue alone.
             let length = layout.cell * 0.4;
             let (x, y) = (Num(x + (layout.cell - length) / 2.0), Num(y + layout.cell / 2.0));
             add(&mut minus, format_args!("M{x} {y}h{}", Num(length)));
@@ -304,7 +304,7 @@ fn shades(c: &mut Canvas, grid: &Grid, layout: &Layout) {
     c.close();
 }
 
-/// Row and column names, every n-th if they are too dense; gives how far the last one reaches right.
+/// Row and column names, every n-th if they are too dense; returns how far right the last one reaches.
 fn names(c: &mut Canvas, grid: &Grid, layout: &Layout) -> f64 {
     let names = &grid.names;
     let every = (layout.font / layout.cell).ceil().max(1.0) as usize;
@@ -328,7 +328,7 @@ fn names(c: &mut Canvas, grid: &Grid, layout: &Layout) -> f64 {
     reach
 }
 
-/// The scale right of what is there, only as far as values reach; gives its width.
+/// The colour bar on the right, only as far as values reach; returns its width.
 fn colour_bar(c: &mut Canvas, grid: &Grid, layout: &Layout, (right, side): (f64, f64)) -> f64 {
     let finite = grid.values.iter().filter(|v| v.is_finite());
     let (least, most) = finite.fold((0.0f64, 0.0f64), |(lo, hi), v| (lo.min(*v), hi.max(*v)));

@@ -14,7 +14,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-/// How much stands around the lines.
+/// How much is drawn around the lines.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Detail {
     /// Legend, axis titles, labels at the ends.
@@ -26,7 +26,7 @@ pub enum Detail {
 /// A line chart; the y axis begins at 0 (or below, if a value is negative).
 #[derive(Clone, Default)]
 pub struct LineChart {
-    /// Says what the chart shows, for readers who do not see it and above a file of its own.
+    /// Says what the chart shows: for readers who cannot see it, and as the title of a separate file.
     pub title: String,
     /// Title of the x axis.
     pub x_title: String,
@@ -113,8 +113,8 @@ impl LineChart {
         if detail == Detail::Small {
             return Vec::new();
         }
-        // On a narrow chart the legend has the names, and the room belongs to the lines; a single line is
-        // what the title says.
+        // On a narrow chart the legend has the names, which leaves the room to the lines; a single line is named
+        // by the title.
         let most = if width < 520.0 || self.series.len() == 1 { 0 } else { 20 };
         let label = |s: &Series| match s.points.iter().rev().find(|p| self.usable(p)) {
             Some((_, y)) if most > 0 => format!("{} {}", shorten(&s.name, most), self.y_unit.value(*y)),

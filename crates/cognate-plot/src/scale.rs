@@ -1,4 +1,4 @@
-//! From values to places: axes, ticks and their labels.
+//! From values to positions: axes, ticks and their labels.
 
 use super::numbers::{minus, percent, plain};
 
@@ -33,7 +33,7 @@ impl Unit {
     }
 }
 
-/// Whether a value can be drawn: beyond these sizes differences and ratios leave the range of `f64`.
+/// Whether a value can be drawn: beyond these limits, differences and ratios leave the range of `f64`.
 pub fn drawable(value: f64) -> bool {
     value.abs() <= 1e150
 }
@@ -73,7 +73,7 @@ pub enum Steps {
 pub struct Axis {
     /// Smallest and largest value.
     pub values: (f64, f64),
-    /// Where these two lie.
+    /// The pixels of these two.
     pub pixels: (f64, f64),
     /// Linear or logarithmic.
     pub steps: Steps,

@@ -74,7 +74,7 @@ impl Look {
     }
 }
 
-/// Draws a legend from `(x, y)` to the right, in as many rows as `width` asks for; gives its height.
+/// Draws a legend from `(x, y)` to the right, in as many rows as `width` requires; returns its height.
 pub(crate) fn legend(c: &mut Canvas, names: &[&str], looks: &[Look], (x, y): (f64, f64), width: f64) -> f64 {
     let (mut left, mut top) = (x, y);
     for (name, look) in names.iter().zip(looks) {

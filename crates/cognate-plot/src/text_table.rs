@@ -6,9 +6,9 @@ use unicode_width::UnicodeWidthStr;
 
 /// A table whose first column is text, the rest numbers.
 pub struct TextTable {
-    /// The heading first; every row has as many cells.
+    /// The heading first; every row has equally many cells.
     rows: Vec<Vec<String>>,
-    /// Which columns begin at the left.
+    /// Which columns are aligned left.
     left: Vec<bool>,
 }
 

@@ -8,7 +8,7 @@ use crate::clustering::Join;
 /// Room for the numbers below the tree.
 pub(crate) const FOOT: f64 = 14.0;
 
-/// Where a tree stands.
+/// Where a tree is drawn.
 pub(crate) struct Place {
     /// Distance of the leaves from the left.
     pub(crate) left: f64,
@@ -22,7 +22,7 @@ pub(crate) struct Place {
     pub(crate) height: f64,
 }
 
-/// Draws the joins and the similarities at both ends; gives how far right this reaches.
+/// Draws the joins and the similarities at both ends; returns how far right this reaches.
 pub(crate) fn draw(c: &mut Canvas, joins: &[Join], place: &Place) -> f64 {
     let least = joins.iter().map(|join| join.similarity).filter(|s| drawable(*s)).fold(1.0, f64::min);
     let span = if least < 1.0 { 1.0 - least } else { 1.0 };

@@ -12,7 +12,7 @@ fn row(text: &str, name: &str) -> Vec<f64> {
     words.windows(2).filter(|pair| pair[1] == "%").map(|pair| pair[0].parse().expect("a number")).collect()
 }
 
-/// Checks that a page loads nothing: no address but that of the SVG namespace, no script, style or picture from outside.
+/// Checks that a page loads nothing: no address but the SVG namespace, no script, style or picture from outside.
 pub(crate) fn assert_self_contained(page: &str) {
     let without = page.replace("http://www.w3.org/2000/svg", "");
     for part in ["http://", "https://", "<link", "src=", "@import", "url("] {

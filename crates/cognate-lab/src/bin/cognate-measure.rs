@@ -1,4 +1,4 @@
-//! The program behind `cargo xtask bench` and the like: measures, and says whether the promises hold.
+//! The program behind `cargo xtask bench` and similar commands: measures, and says whether promises are kept.
 #![expect(clippy::print_stderr, reason = "a command of the project reports to the person who runs it")]
 
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use cognate_lab::measure::Command;
 
-/// The commands of the project that measure.
+/// The project's commands that measure.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {

@@ -1,4 +1,4 @@
-//! What `cargo xtask` measures: speed beside others, accuracy, and what is promised of learners.
+//! What `cargo xtask` measures: speed beside others, accuracy, and whether learners keep their promises.
 //!
 //! | file | question |
 //! |---|---|
@@ -43,7 +43,7 @@ pub enum Command {
     Strengths(sets::Options),
     /// Compare learned relations with given ones on every data set
     Relations(relations::Options),
-    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others under poison
+    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others on poisoned tasks
     Robust(sets::Options),
     /// Measure learners in fixed memory: speed, memory, error against budget
     Budgets(budgets::Options),
@@ -54,7 +54,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs it; false when a limit is not kept or a promise is broken.
+    /// Runs the command; returns false when a limit or a promise is broken.
     ///
     /// # Errors
     /// What could not be measured, and why.
@@ -77,7 +77,7 @@ fn root() -> PathBuf {
     lab.ancestors().nth(2).expect("crates/cognate-lab is two folders below the root").to_owned()
 }
 
-/// The results of independent jobs, in their order, whichever thread did them.
+/// The results of independent jobs in the jobs' order, on several threads.
 fn in_parallel<T: Sync, R: Send>(
     jobs: &[T],
     work: impl Fn(&T) -> anyhow::Result<R> + Sync,

@@ -1,11 +1,11 @@
-//! Where results are published: between markers of a page that is otherwise written by hand.
+//! Where results are published: between markers on a page that is otherwise written by hand.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Replaces what stands between `<!-- name:begin -->` and `<!-- name:end -->` in the file.
+/// Replaces the text between `<!-- name:begin -->` and `<!-- name:end -->` in the file.
 pub(crate) fn publish(page: &Path, name: &str, content: &str) -> Result<()> {
     let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
     let text = replaced(&text, name, content)

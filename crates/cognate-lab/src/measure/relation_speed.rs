@@ -1,9 +1,9 @@
-//! What does a learned relation cost? A round beside that of the `graph` Perceptron, at the same K.
+//! What does a learned relation cost? A round is compared with that of the `graph` Perceptron, at the same K.
 //!
-//! K = 100 tasks, d = 10,000 features, 50 non-zeros, frequent features saying more than rare ones, 5 % flipped labels,
-//! on two streams: tasks that are alike (w_i = u + noise, as the streams of `cargo xtask bench`), and tasks in four groups that
-//! have nothing in common. The graph is a ring, whose neighbours are mostly of the same group. Contestants take turns
-//! on the same stream in memory, on one thread; the fastest of their runs count.
+//! K = 100 tasks, d = 10,000 features, 50 non-zeros, more signal in frequent features than in rare ones, 5 % flipped
+//! labels, on two streams: tasks that are alike (w_i = u + noise, as in the streams of `cargo xtask bench`), and tasks in
+//! four groups that have nothing in common. The graph is a ring, whose neighbours are mostly of the same group.
+//! Contestants take turns on the same stream in memory, on one thread; the fastest of their runs counts.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -22,10 +22,10 @@ const FEATURES: usize = 10_000;
 const NONZEROS: usize = 50;
 const EXAMPLES: usize = 150_000;
 
-/// Most that a round of `log-det` and `scale-free` may take, by one of `graph`.
+/// How many times as long as a round of `graph` one with a learned relation may take.
 const LIMIT: f64 = 3.0;
 
-/// Runs the contests; the tables, and whether the limit is kept.
+/// Runs the contests; returns the tables, and whether the limit is kept.
 pub(crate) fn measure(runs: usize) -> Result<(String, bool)> {
     let (alike, alike_kept) = contest(runs, &alike())?;
     let (groups, groups_kept) = contest(runs, &groups())?;
@@ -75,7 +75,7 @@ fn contest(runs: usize, stream: &Memory) -> Result<(String, bool)> {
     Ok((table, kept))
 }
 
-/// A vector of weights: feature f has the rank f, and carries 1 / (1 + f / 200) of the signal.
+/// A weight vector in which feature f carries a signal of 1 / (1 + f / 200).
 fn weights(rng: &mut impl rand::RngExt) -> Vec<f64> {
     let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
     (0..FEATURES).map(|f| normal() / (1.0 + f as f64 / 200.0)).collect()
@@ -93,7 +93,7 @@ fn groups() -> Memory {
     stream(&(0..4).map(|_| weights(&mut rng)).collect::<Vec<_>>())
 }
 
-/// Tasks divide the truths among them, in order.
+/// A stream whose tasks share out the true weight vectors in order.
 fn stream(truths: &[Vec<f64>]) -> Memory {
     let mut rng = generator(11, 1);
     let mut stream = Memory::new();

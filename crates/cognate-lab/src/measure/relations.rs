@@ -1,9 +1,9 @@
 //! `cargo xtask relations`: is a learned relation worth having?
 //!
-//! Every classification set (unit rows, shuffled), LR11's opposed triple and the bench's stream of groups that oppose
-//! each other are learnt by independent Perceptrons, by `coupled` with b in {1, 4, 16, K}, by LR11's four rules with a
-//! small grid of eta, and by `scale-free`. A second table compares `priming = "auto"` with fixed fractions. The promises
-//! are those of docs/relations.md; exits 1 when one is broken.
+//! Every classification set (unit rows, shuffled), LR11's opposed triple and the benchmark's stream of opposed groups
+//! are learnt by independent Perceptrons, by `coupled` with b in {1, 4, 16, K}, by LR11's four rules with a small grid
+//! of eta, and by `scale-free`. A second table compares `priming = "auto"` with fixed fractions. The promises are those
+//! of docs/relations.md; exits 1 when one is broken.
 
 use std::fmt::Write as _;
 
@@ -41,13 +41,13 @@ pub struct Options {
 const PRIMED: [&str; 5] = ["school", "spam_b", "sentiment16", "tdt2", "news20"];
 const FRACTIONS: [&str; 4] = ["10%", "30%", "50%", "70%"];
 
-/// How far `scale-free` may be above independent learners, and above the best fixed strength on most sets; and "auto"
-/// above the best fraction.
+/// How far `scale-free` may err above independent learners, and on most sets above the best fixed strength; and how far
+/// "auto" may err above the best fraction.
 const ABOVE_INDEPENDENT: f64 = 0.02;
 const ABOVE_COUPLED: f64 = 0.03;
 const ABOVE_FRACTION: f64 = 0.02;
 
-/// Most that `scale-free` may err on the stream of groups.
+/// The largest error allowed for `scale-free` on the stream of groups.
 const GROUPS_LIMIT: f64 = 0.25;
 
 /// Runs the command.
@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     Ok(report.broken == 0)
 }
 
-/// The learners of a row: the given relations first.
+/// The learners of a row, those with a given relation first.
 fn learners(tasks: usize, quick: bool) -> Vec<Value> {
     let coupled = |b: usize| json!({"perceptron": {"interaction": {"coupled": {"b": b}}}});
     let mut all: Vec<Value> = [0, 1, 4, 16, tasks].into_iter().map(coupled).collect();
@@ -111,7 +111,7 @@ fn learners(tasks: usize, quick: bool) -> Vec<Value> {
     all
 }
 
-/// Given relations in a row of the table.
+/// How many learners of a row have a given relation.
 const GIVEN: usize = 5;
 
 #[derive(Default)]
@@ -158,7 +158,7 @@ impl Report {
         self.row("triple", &streams, true)
     }
 
-    /// Measures a set on several streams; `related` ones must show what only a learned relation can do.
+    /// Measures a set on several streams; on `related` ones, the learned relation must win.
     fn row(&mut self, name: &str, streams: &[Memory], related: bool) -> Result<()> {
         let tasks = task_count(&streams[0]);
         let learners = learners(tasks, self.quick);

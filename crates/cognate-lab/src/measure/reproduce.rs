@@ -1,7 +1,7 @@
 //! `cargo xtask reproduce`: runs the lab and writes docs/papers, one page per paper, from what it finds.
 //!
-//! A page is made of the parts that `cognate lab run` wrote, which say themselves how they were run; parts of experiments
-//! that were not run this time stay as they are.
+//! A page consists of the parts that `cognate lab run` writes, each of which says how it was run; parts of experiments
+//! that are not run this time stay as they are.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -29,7 +29,7 @@ pub struct Options {
     write_only: bool,
 }
 
-/// The papers: the beginning of their experiments' names, the page, its title, the experiments.
+/// For each paper, the prefix of its experiments' names, its page, the page's title, and the experiments.
 const PAPERS: [(&str, &str, &[&str]); 5] = [
     (
         "multitask-perceptrons-2010",
@@ -108,7 +108,7 @@ fn publish(id: &str, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A page on which nothing has been run yet.
+/// A page without any results yet.
 fn empty_page(title: &str, ids: &[&str]) -> String {
     let mut text = format!(
         "# {title}\n\nOur results beside the paper's, written by `cargo xtask reproduce`. Every part says how it was run; \

@@ -1,9 +1,10 @@
 //! `cargo xtask robust`: does `rom-pgd` keep its promises without being tuned?
 //!
-//! On every classification set, unit rows, shuffled: mistakes of `rom-pgd` with its defaults within 2 % of those of the
-//! better of individual and global `passive-aggressive`. On a stream of 50 related tasks of which ten are poisoned, their
-//! labels flipped or random: mistakes on the other forty within 10 % of those without the ten. On the walk of ROM17
-//! section IV-B: the outlier alone is marked, and nobody where there is none. Exits 1 when a promise is broken.
+//! On every classification set (unit rows, shuffled), `rom-pgd` with its defaults makes at most 2 % more mistakes than
+//! the better of individual and global `passive-aggressive`. On a stream of 50 related tasks of which ten are poisoned
+//! with flipped or random labels, it makes at most 10 % more mistakes on the other forty than without the ten. After the
+//! random walk of ROM17 section IV-B, the outlier alone is marked, or no task if there is none. Exits 1 when a promise
+//! is broken.
 
 use std::ops::ControlFlow;
 
@@ -18,13 +19,13 @@ use crate::measure::sets::{self, Options, task_count};
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
-/// How far `rom-pgd` may be above the better of the two passive-aggressive learners.
+/// How far `rom-pgd` may err above the better of the two passive-aggressive learners.
 const TOLERANCE: f64 = 0.02;
 
-/// How far clean tasks may be above what they are without poisoned ones.
+/// How far clean tasks may err above their error without poisoned tasks.
 const POISONED_TOLERANCE: f64 = 0.10;
 
-/// Tasks of the poisoned stream, the last of them poisoned.
+/// Tasks of the poisoned stream, and how many of them, the last, are poisoned.
 const TASKS: usize = 50;
 const POISONED: usize = 10;
 
@@ -103,7 +104,7 @@ fn poisoned(seed: u64, poison: Poison) -> Memory {
         Related { tasks: TASKS, features: 50, examples: 20_000, flips: 0.02, seed, ..Related::default() };
     let mut stream = Memory::new();
     for (at, (task, example)) in related.generate().stream.examples().enumerate() {
-        // A hash of the place is as good as a coin.
+        // A hash of the position serves as a coin.
         let coin = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 63 == 0;
         let sign = match (is_poisoned(task), poison) {
             (false, _) => 1.0,
@@ -196,12 +197,12 @@ fn under_poison() -> Result<bool> {
     Ok(kept)
 }
 
-/// Seeds of the walk, and for how many of them a promise must hold.
+/// Seeds of the random walk, and for how many of them a promise must hold.
 const WALKS: std::ops::RangeInclusive<u64> = 1..=20;
 const LEAST_FAR: usize = 19;
 const LEAST_NEAR: usize = 18;
 
-/// Which tasks have an outlier part after ROM17's walk.
+/// Which tasks have an outlier part after ROM17's random walk.
 fn marked(learner: &Value, variance: f64, seed: u64) -> Result<Vec<bool>> {
     let names = ["1", "2", "3", "4", "5"];
     let config = json!({ "tasks": names, "stream": { "simultaneous": true }, "learner": learner });

@@ -22,7 +22,7 @@ pub struct Options {
     pub(crate) only: String,
 }
 
-/// Files below the data folder, with the file of other labels that they are also learnt with.
+/// Files below the data folder, each with the file of other labels with which it is learnt too.
 const SETS: [(&str, Option<&str>); 14] = [
     ("school/school", None),
     ("sentiment/sentiment", None),
@@ -40,7 +40,7 @@ const SETS: [(&str, Option<&str>); 14] = [
     ("scenes15/scenes15", None),
 ];
 
-/// Hands out the chosen sets by name, one after the other.
+/// Visits the chosen sets, one after the other.
 pub(crate) fn for_each(
     options: &Options,
     mut measure: impl FnMut(&str, &Memory) -> Result<()>,
@@ -71,14 +71,14 @@ pub(crate) fn task_count(stream: &Memory) -> usize {
     tasks.len()
 }
 
-/// A file, its rows scaled to length 1.
+/// A file with its rows scaled to length 1.
 pub(crate) fn load(path: &Path) -> Result<Memory> {
     let config: RunConfig = serde_json::from_value(json!({ "stream": { "normalize": "l2" } }))?;
     let reader = config.reader(vec![Input::File(path.to_owned())], ReadOptions::default())?;
     reader.into_memory().with_context(|| path.display().to_string())
 }
 
-/// The stream with its own labels and with those of other files: one more label per column, or a label and a task.
+/// The stream with its own labels, and with those of the other file: one label per column, or a label and a task.
 fn variants(name: &str, stream: Memory, labels: Option<&str>, data: &Path) -> Result<Vec<(String, Memory)>> {
     let Some(path) = labels else { return Ok(vec![(name.to_owned(), stream)]) };
     let text = uncompressed(&data.join(path))?;
@@ -101,7 +101,7 @@ fn variants(name: &str, stream: Memory, labels: Option<&str>, data: &Path) -> Re
     Ok(vec![(name.to_owned(), stream), near])
 }
 
-/// Mean share of mistakes over the shuffles by this many seeds, from 1.
+/// Mean share of mistakes over shuffles with the seeds 1 to `seeds`.
 pub(crate) fn error(stream: &Memory, learner: &Value, seeds: u64) -> Result<f64> {
     let mut sum = 0.0;
     for seed in 1..=seeds {

@@ -1,4 +1,4 @@
-//! CS15, section 5: how long a fit takes, and what structure is worth on SARCOS and 15-Scenes.
+//! CS15, section 5: how long a fit takes, and what structure gains on SARCOS and 15-Scenes.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -28,8 +28,8 @@ pub(super) static ALL: [Experiment; 3] = [
         place: "CS15 figure 1, seconds of a fit as features and tasks grow",
         claim: "With 100 tasks alternating minimisation takes almost the same time whatever the number of features; with 100 \
                 features everything takes longer the more tasks there are.",
-        deviates: "the papers' own programs for MTFL and MTCL are not at hand; a proximal method of our own stands beside \
-                   alternating minimisation. Times are wall clock, of this machine.",
+        deviates: "the papers' own programs for MTFL and MTCL are not available; alternating minimisation is compared \
+                   with a proximal method of our own. Times are wall-clock times on this machine.",
         needs: &[],
         minutes: (0.5, 6.0),
         run: figure1,
@@ -38,7 +38,8 @@ pub(super) static ALL: [Experiment; 3] = [
         id: "cs15-table1",
         place: "CS15 table 1, normalised error of SARCOS torques",
         claim: "Learning the seven torques together lowers the error by 4 to 6 % with 50 examples per task, less with more.",
-        deviates: "the test half of the data only (4,449 points): what no task has drawn is predicted, not 5,000 points.",
+        deviates: "the test half of the data only (4,449 points): the points that no task has drawn are \
+                   predicted, instead of 5,000.",
         needs: &[&SARCOS],
         minutes: (0.2, 1.0),
         run: table1,
@@ -55,7 +56,7 @@ pub(super) static ALL: [Experiment; 3] = [
     },
 ];
 
-/// nMSE and nI in print, at 50, 100, 150 and 200 examples per task.
+/// The paper's nMSE and nI, at 50, 100, 150 and 200 examples per task.
 const TABLE_1: [(&str, [(f64, f64); 4]); 4] = [
     ("STL", [(0.2436, 0.0), (0.1723, 0.0), (0.1483, 0.0), (0.1312, 0.0)]),
     ("MTFL", [(0.2333, 0.0416), (0.1658, 0.0379), (0.1428, 0.0281), (0.1311, 0.0003)]),
@@ -64,7 +65,7 @@ const TABLE_1: [(&str, [(f64, f64); 4]); 4] = [
 ];
 const SIZES_1: [usize; 4] = [50, 100, 150, 200];
 
-/// Accuracies in print, at 50, 100 and 150 images per class.
+/// The paper's accuracies, at 50, 100 and 150 images per class.
 const TABLE_2: [(&str, [f64; 3]); 4] = [
     ("STL", [72.23, 76.61, 79.23]),
     ("MTFL", [73.23, 77.24, 80.11]),
@@ -81,7 +82,7 @@ struct Draw {
     size: usize,
 }
 
-/// All draws of all sizes, in the order of sizes.
+/// All draws of all sizes, ordered by size.
 fn draws(sizes: &[usize], each: u64) -> Vec<Draw> {
     let of_size = |(column, size): (usize, &usize)| {
         let size = *size;
@@ -94,7 +95,7 @@ fn search(by: By, draw: Draw, go_on: &(dyn Fn() -> bool + Sync)) -> Search<'_> {
     Search { lambdas: 11, by, seed: draw.number + 1, threads: NonZeroUsize::MIN, go_on }
 }
 
-/// What came of every method in a draw, and the lambda that was chosen.
+/// The result of every method in a draw, and the lambda that was chosen.
 type Drawn = Vec<(f64, f64)>;
 
 /// nMSE of every method in one draw.
@@ -104,7 +105,7 @@ fn sarcos(lab: &Lab, draw: Draw) -> anyhow::Result<Drawn> {
     let points = lines.len() / TASKS;
     let mut order: Vec<usize> = (0..points).collect();
     order.shuffle(&mut generator(draw.number + 1));
-    // Every task draws examples of its own; what none has drawn is predicted.
+    // Every task draws examples of its own; the points that none has drawn are predicted.
     let line = |point: usize, task: usize| task * points + point;
     let train: Vec<(usize, usize, f64)> = (0..TASKS)
         .flat_map(|task| (0..draw.size).map(move |at| (task * draw.size + at, task)))
@@ -270,7 +271,7 @@ const NOISE: f64 = 0.1;
 /// How close to the optimum a fit must come, as a share of it.
 const CLOSE: f64 = 1e-4;
 
-/// A normal draw, by the central limit: close enough for inputs.
+/// A nearly normal draw, by the central limit theorem: close enough for inputs.
 fn normal(rng: &mut impl rand::Rng) -> f64 {
     (0..12).map(|_| rng.random_range(-0.5..0.5)).sum()
 }
@@ -318,7 +319,7 @@ fn figure1(lab: &Lab) -> anyhow::Result<Findings> {
                 "penalty": penalty, "lambda": 25.0, "intercept": false, "tolerance": CLOSE, "max-iterations": 400,
             }))?;
             let options = FitOptions { method: *method, ..FitOptions::default() };
-            // One after the other: times of jobs side by side say nothing.
+            // One after the other: jobs side by side would disturb each other's times.
             let mut times = Vec::new();
             for size in sizes {
                 let (tasks, features) = if by_features { (100, *size) } else { (*size, 100) };

@@ -1,4 +1,4 @@
-//! LR11, section 5: relations that are learnt while the tasks are.
+//! LR11, section 5: relations that are learnt together with the tasks.
 
 use cognate::stream::Memory;
 use cognate::stream::synthetic::opposed_triple;
@@ -14,9 +14,9 @@ use cognate_plot::scale::Unit;
 
 const STAND_INS: &str = "news20 has pairs of newsgroups and a vocabulary of our own, and is three times easier than the \
     paper's; sentiment16 has seven of its eight domains and a sixth of its reviews; spam_a is split at random into 3,000 \
-    mails to learn and 4,000 to test, as the paper's counts (not its text) say. Unit rows. R follows (3.7) to (3.10) as \
-    errata to the paper: it is rescaled to its first trace, and `covariance` and `batch-optimal` mix in some of their start. \
-    The paper says neither its eta nor the b of CMTL: both are chosen by online error on one shuffle.";
+    mails to learn and 4,000 to test, as the paper's counts (not its text) say. Unit rows. R follows (3.7) to (3.10) with \
+    corrections: it is rescaled to its first trace, and `covariance` and `batch-optimal` mix in some of their start. The \
+    paper gives neither its eta nor the b of CMTL: both are chosen by online error on one shuffle.";
 
 pub(super) static ALL: [Experiment; 5] = [
     Experiment {
@@ -68,7 +68,7 @@ pub(super) static ALL: [Experiment; 5] = [
     },
 ];
 
-/// The methods, by the paper's names.
+/// The methods, under the paper's names.
 const METHODS: [&str; 7] = ["STL", "IPL", "CMTL", "BATCHOPT", "OMTLCOV", "OMTLLOG", "OMTLVON"];
 const IPL: usize = 1;
 const COV: usize = 4;
@@ -104,7 +104,7 @@ const TABLE_4: [([f64; 3], [f64; 3]); 7] = [
     ([75.53, 67.63, 89.14], [43.75, 25.07, 47.23]),
 ];
 
-/// The candidates of a method, relations moving from a share of the stream on.
+/// The candidates of a method; relations are learnt after the share `epoch` of the stream.
 fn candidates(method: &str, tasks: usize, epoch: f64) -> Vec<Value> {
     let perceptron = |interaction: Value| json!({ "perceptron": { "interaction": interaction } });
     let priming = format!("{}%", 100.0 * epoch);
@@ -151,8 +151,8 @@ fn sets(lab: &Lab) -> anyhow::Result<Vec<Set>> {
     let own = |_: usize, task: &str| task.parse::<u32>().is_ok_and(|task| task <= 7);
     let [train, test] = [SENTIMENT16.files[0], SENTIMENT16.files[1]].map(|file| data::unit_rows(lab, file));
     let spam = data::unit_rows(lab, SPAM_A.files[0])?;
-    // Mails lie user by user: 1000 of 2500 mails of each are learnt, 1333 more are the test. A hash of the place is as good
-    // as a draw.
+    // Mails are sorted by user: of each user's 2500 mails 1000 are learnt, and 1333 others are the test. A hash of the
+    // position serves as a random draw.
     let draw = |at: usize| (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     let share = |at: usize| draw(at) as f64 / (1_u64 << 32) as f64;
     Ok(vec![
@@ -166,7 +166,7 @@ fn sets(lab: &Lab) -> anyhow::Result<Vec<Set>> {
     ])
 }
 
-/// The way that each method goes on a set, and what was chosen.
+/// The tuned way of each method on a set, and a note on what was chosen.
 fn ways(lab: &Lab, set: &Set, epoch: f64) -> anyhow::Result<(Vec<Way>, String)> {
     let tasks = data::task_names(&set.train).len();
     let tuning = shuffled(&set.train, 0);
@@ -190,7 +190,7 @@ fn ways(lab: &Lab, set: &Set, epoch: f64) -> anyhow::Result<(Vec<Way>, String)> 
     Ok((ways, format!("{}: chosen by online error on one shuffle: {}.", set.name, chosen.join(", "))))
 }
 
-/// What runs of one method on one set left.
+/// The results of one method on one set.
 #[derive(Default)]
 struct Runs {
     accuracies: Vec<f64>,
@@ -207,7 +207,7 @@ struct Everything {
     notes: Vec<String>,
 }
 
-/// All methods on all sets, passive or asking.
+/// Runs all methods on all sets, with all labels or with active learning.
 fn everything(lab: &Lab, active: bool) -> anyhow::Result<Everything> {
     let sets = sets(lab)?;
     let seeds: u64 = lab.choose(2, 20);
@@ -428,7 +428,7 @@ fn figure1(lab: &Lab) -> anyhow::Result<Findings> {
                 "accuracy of log-det is highest with EPOCH around 0.7 or 0.8",
                 (0.6..0.85).contains(&epochs[best]),
                 format!("highest at {}; {spread:.2} points between all", epochs[best]),
-                "EPOCH makes less than three points",
+                "EPOCH makes a difference of less than three points",
                 spread < 3.0,
             ),
             Verdict::claim(
@@ -456,7 +456,7 @@ fn correlations(passed: &Passed) -> [f64; 3] {
     [(0, 1), (0, 2), (1, 2)].map(|(a, b)| dot(a, b) / (dot(a, a) * dot(b, b)).sqrt().max(f64::MIN_POSITIVE))
 }
 
-/// In print: 1-2, 1-3, 2-3.
+/// The paper's correlations 1-2, 1-3, 2-3.
 const TABLE_2: [(&str, [f64; 3]); 3] = [
     ("CMTL", [-0.2030, 0.5217, 0.1371]),
     ("OMTLLOG", [-0.9059, 0.0003, 0.1225]),

@@ -16,7 +16,7 @@ use cognate_plot::lines::{LineChart, Series};
 use cognate_plot::scale::Unit;
 
 const SMALLER: &str = "6,903 multitask examples instead of 40,000, so a subsequence is a quarter of the pass, not 10,000; \
-                       not in the order of their dates; the paper's lists of categories are not published.";
+                       not in order of date; the paper's lists of categories are not published.";
 
 pub(super) static ALL: [Experiment; 5] = [
     Experiment {
@@ -68,7 +68,7 @@ pub(super) static ALL: [Experiment; 5] = [
     },
 ];
 
-/// Rows of table 1, random choice of the task, then adversarial; of table 2.
+/// The rows of table 1, with tasks chosen at random, then by an adversary; and those of table 2.
 const TABLE_1: [[[f64; 8]; 4]; 2] = [
     [
         [0.159, 0.198, 0.215, 0.212, 0.208, 0.203, 0.195, 0.175],
@@ -98,7 +98,7 @@ const QUARTERS: [&str; 4] = ["first quarter", "second quarter", "third quarter",
 /// Who chooses the task of a round.
 #[derive(Clone, Copy, PartialEq)]
 enum Choice {
-    /// A draw, by a seed.
+    /// A random draw with this seed.
     Random(u64),
     /// The task with the smallest margin.
     Adversarial,
@@ -110,7 +110,7 @@ impl Choice {
     }
 }
 
-/// A pass over one of four documents of every multitask example.
+/// A pass over one of the four documents of every multitask example.
 fn one_of_four(lab: &Lab, set: &Memory, b: f64, choice: Choice) -> anyhow::Result<Passed> {
     let way = Way::coupled(b);
     match choice {
@@ -164,7 +164,7 @@ fn set_names() -> Vec<String> {
     (1..=8).map(|set| format!("D{set}")).collect()
 }
 
-/// Rows of quarters, columns of sets.
+/// One row per quarter, one column per set.
 fn quarters_table(title: String, errors: &[Vec<f64>], paper: &[[f64; 8]; 4]) -> Table {
     let row = |quarter: usize| {
         let cell = |set: usize| Cell::number(errors[set][quarter], Some(paper[quarter][set]), 3);
@@ -215,7 +215,7 @@ fn table1(lab: &Lab) -> anyhow::Result<Findings> {
     })
 }
 
-/// Differences to the first, as a table of whole passes and one picture per quarter.
+/// Differences from the first, as a table of whole passes and one picture per quarter.
 fn differences(
     findings: &mut Findings,
     what: &str,
@@ -260,7 +260,7 @@ fn differences(
     whole_pass
 }
 
-/// That more is gained on D8 than on D1, by all.
+/// The verdict on whether all gain more on D8 than on D1.
 fn closer_gains(what: &str, gaps: &[Vec<f64>]) -> Verdict {
     let shown: Vec<String> = gaps.iter().map(|row| format!("{:+.3} to {:+.3}", row[0], row[7])).collect();
     Verdict::claim(
@@ -343,7 +343,8 @@ fn figure6(lab: &Lab) -> anyhow::Result<Findings> {
     Ok(findings)
 }
 
-/// Training and test error of one shuffle: every fold is left out once. Folds and rounds take as many mails of every user.
+/// Training and test error of one shuffle, with every fold left out once. Folds and rounds take equally many mails of
+/// every user.
 fn cross_validated(lab: &Lab, stream: &Memory, p: u32, seed: u64) -> anyhow::Result<(f64, f64)> {
     let mut rng = cognate::internal::generator(seed, 0);
     let users = data::task_names(stream);

@@ -1,4 +1,4 @@
-//! ROM17, section IV: tasks with an outlier, and three sets of the world.
+//! ROM17, section IV: tasks with an outlier, and three real data sets.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use cognate_plot::scale::Unit;
 
 const STAND_INS: &str = "mhc is a later and larger collection of the same alleles; tdt2 has as many negatives as positives, \
     drawn at random, since the paper says only one-against-all; movielens stands in for EachMovie. Unit rows. COML follows \
-    its own paper, which is not at hand in print; u moves by the sum of the gradients, as lemma 2 wants. Of ROM's grids, which \
-    have thousands of points, lines are searched, again and again from three beginnings.";
+    its own paper, which is not at hand in print; u moves by the sum of the gradients, as lemma 2 wants. ROM's grids have \
+    thousands of points; they are searched along lines, repeatedly, from three starting points.";
 
 pub(super) static ALL: [Experiment; 3] = [
     Experiment {
@@ -25,8 +25,8 @@ pub(super) static ALL: [Experiment; 3] = [
         place: "ROM17 table I, errors on five tasks of which the last is more and more an outlier",
         claim: "With related tasks COML and ROM halve the error of independent learners; with an outlier ROM-PGD keeps tasks 1 \
                 to 4 far below them, and task 5 no worse.",
-        deviates: "the paper says neither inputs nor length: x ~ N(0, I), 4,500 rounds and 1 % of flipped labels reproduce its \
-                   independent learners. ROM's grids are searched along lines, from three beginnings.",
+        deviates: "the paper gives neither inputs nor length: x ~ N(0, I), 4,500 rounds and 1 % of flipped labels reproduce its \
+                   independent learners. ROM's grids are searched along lines, from three starting points.",
         needs: &[],
         minutes: (0.5, 2.0),
         run: table1,
@@ -66,7 +66,7 @@ const RDA: &str = "ROM-RDA";
 /// Learners, and their errors on tasks 1 to 5.
 type Printed = [(&'static str, [f64; 5]); 7];
 
-/// Tasks 1 to 5 in print, by variance; COML is COML-1 where there are two.
+/// The paper's errors on tasks 1 to 5, by variance; where it has two forms of COML, the first.
 const TABLE_1: [(f64, Printed); 3] = [
     (
         0.09,
@@ -106,7 +106,7 @@ const TABLE_1: [(f64, Printed); 3] = [
     ),
 ];
 
-/// MHC-I, TDT2, EachMovie in print.
+/// The paper's errors on MHC-I, TDT2 and EachMovie.
 const TABLE_2: [(&str, [f64; 3]); 9] = [
     (PT, [36.71, 6.65, 23.48]),
     (PT_GLOBAL, [34.98, 39.22, 31.89]),
@@ -143,8 +143,8 @@ impl Grid {
         Way { simultaneous, ..Way::new(json!({ self.id: parameters })) }
     }
 
-    /// The best combination that is found along one axis after the other, again and again until none is better, from
-    /// several beginnings; in quick runs once from the middle.
+    /// The best combination found by searching along one axis after the other, repeatedly until none is better, from
+    /// several starting points; in quick runs once from the middle.
     fn best(&self, lab: &Lab, stream: &Memory, simultaneous: bool) -> anyhow::Result<Way> {
         let mut known: BTreeMap<Vec<usize>, u64> = BTreeMap::new();
         let mut best: Option<(u64, Vec<usize>)> = None;
@@ -173,7 +173,7 @@ impl Grid {
         all.iter().map(|at| self.way(at, simultaneous)).collect()
     }
 
-    /// The first of the best along an axis; `measure` is asked for what is not known yet.
+    /// The first of the best along an axis; `measure` is called for what is not known yet.
     fn best_along(
         &self,
         axis: usize,
@@ -194,7 +194,7 @@ impl Grid {
     }
 }
 
-/// What parameters are chosen on: a shuffle; in quick runs of a quarter of the examples.
+/// The stream on which parameters are chosen: a shuffle, in quick runs of a quarter of the examples.
 fn tuning_stream(lab: &Lab, stream: &Memory) -> Memory {
     if !lab.quick {
         return shuffled(stream, 0);
@@ -204,7 +204,7 @@ fn tuning_stream(lab: &Lab, stream: &Memory) -> Memory {
     shuffled(&some, 0)
 }
 
-/// A learner of the paper, as tuned by online error on a stream, and what was chosen.
+/// A learner of the paper, tuned by online error on a stream, and a note on what was chosen.
 fn tuned_way(lab: &Lab, name: &str, stream: &Memory, simultaneous: bool) -> anyhow::Result<(Way, String)> {
     let tasks = data::task_names(stream).len();
     let fixed = |learner: Value| vec![Way { simultaneous, ..Way::new(learner) }];
@@ -374,7 +374,7 @@ fn table2(lab: &Lab) -> anyhow::Result<Findings> {
             &format!("{name}: ROM beats individual, global and all other multitask learners"),
             rom < alone && rom < others,
             shown,
-            "ROM is below the best that learns alone or globally, or within 2 % of it",
+            "ROM is below the best individual or global learner, or within 2 % of it",
             rom < 1.02 * alone,
         ));
     }

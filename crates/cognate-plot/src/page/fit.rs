@@ -9,15 +9,15 @@ use crate::numbers::duration;
 use crate::numbers::{count, percent};
 use crate::scale::{Steps, Unit};
 
-/// What a page says of a fit.
+/// What a page says about a fit.
 pub struct FitPage {
     /// Id of the learner.
     pub learner: String,
     /// How the search ended.
     pub status: String,
-    /// What the numbers of the tasks are.
+    /// The name of the measure.
     pub measure: &'static str,
-    /// Name, examples and measure of each task.
+    /// The name, number of examples and measure of each task.
     pub tasks: Vec<(String, u64, f64)>,
     /// The measure over all.
     pub total: f64,
@@ -27,7 +27,7 @@ pub struct FitPage {
     pub objectives: Vec<f64>,
     /// Errors of cross-validation.
     pub paths: Vec<Path>,
-    /// What it chose.
+    /// What cross-validation chose.
     pub chosen: Option<String>,
     /// Whether labels are classes.
     pub is_classification: bool,

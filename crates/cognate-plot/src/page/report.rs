@@ -24,7 +24,7 @@ pub struct Run {
     pub labels: Option<Labels>,
     /// The tasks, in the learner's order.
     pub tasks: Vec<Task>,
-    /// How the tasks are related, if the learner says so.
+    /// How the tasks are related, if the learner knows.
     pub relation: Option<Relation>,
     /// Norms of the parts of each task's weights, if the learner has parts.
     pub parts: Option<Table>,
@@ -206,7 +206,7 @@ pub fn figure_of(relation: &Relation) -> (String, Drawing, String) {
     (relation.title.clone(), relation.matrix.draw(), relation.caption.clone())
 }
 
-/// Where curves begin to say something: the first few examples swing the error between 0 and 1, and would
+/// Where curves begin to be meaningful: in the first few examples the error swings between 0 and 1, which would
 /// take the whole height of the chart.
 pub fn settled(curves: &[&[(f64, f64)]]) -> f64 {
     let longest = curves.iter().filter_map(|c| c.last()).map(|p| p.0).fold(1.0, f64::max);
@@ -326,7 +326,7 @@ fn task_curves(tasks: &[&Task]) -> (LineChart, String) {
     let mut drawn = drawn.to_vec();
     by_error(&mut drawn);
     let few = drawn.len() <= COLOURED;
-    // Two that learn worst and one that learns best give the grey lines a scale of names.
+    // The two worst and the best are named, to give the grey lines a scale.
     let named = |i: usize| few || i < 2 || i + 1 == drawn.len();
     let line = |t: &Task| Series { name: t.name.clone(), points: from(&t.curve, start) };
     let pick = |wanted: bool| {

@@ -77,7 +77,7 @@ fn align(kind: Kind) -> &'static str {
 fn content(cell: &Cell, kind: Kind, best: Option<&str>) -> String {
     match cell {
         Cell::Text(text) => escape(&shorten(text, 32)),
-        // Rows that show the same value share the mark: a difference that is not shown cannot be seen.
+        // Rows that show the same value share the mark: readers cannot see a difference that is not shown.
         Cell::Number(v, text) if v.is_finite() && best == Some(text) => {
             format!("<b>{}</b><span class=\"slot\"><small>best</small></span>", escape(text))
         }

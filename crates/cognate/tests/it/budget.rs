@@ -1,5 +1,5 @@
-//! Learners in fixed memory: do they agree, eviction by eviction, with the independent reference, and reduce to what they
-//! should?
+//! Learners in fixed memory: do they agree, eviction by eviction, with the independent reference, and do they reduce to
+//! what they should?
 
 use std::fs;
 use std::path::{Path, PathBuf};

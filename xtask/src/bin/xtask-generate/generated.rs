@@ -1,4 +1,4 @@
-//! Files that are generated, and checked to be up to date.
+//! Writes generated files, or checks that they are up to date.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(crate) fn root() -> PathBuf {
     xtask.parent().expect("xtask is a folder of the workspace").to_owned()
 }
 
-/// Writes a file, or checks it; `command` is what brings it up to date.
+/// Writes a file, or checks it; `command` is the one that updates it.
 pub(crate) fn put(options: &Options, name: &str, text: &str, command: &str) -> Result<bool> {
     let path = root().join(name);
     let now = std::fs::read_to_string(&path).unwrap_or_default();

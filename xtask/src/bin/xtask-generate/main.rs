@@ -1,4 +1,4 @@
-//! `cargo xtask schema` and `cargo xtask docs`: files that follow from the library.
+//! `cargo xtask schema` and `cargo xtask docs`: files that are generated from the library.
 //!
 //! A program of its own, so that the other commands need not wait for the library.
 #![expect(
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Files that follow from the library.
+/// Files that are generated from the library.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -27,11 +27,11 @@ struct Arguments {
 enum Command {
     /// Write schema/config.schema.json
     Schema(generated::Options),
-    /// Write the generated parts of the README
+    /// Write the table of docs/learners.md
     Docs(generated::Options),
 }
 
-/// Exit codes: 0 done, 1 a file is out of date, 2 it could not be done.
+/// Exit codes: 0 done, 1 a file is out of date, 2 the command could not be run.
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Schema(options) => schema::run(&options),

@@ -1,8 +1,8 @@
-//! `cargo xtask bench --accuracy`: does `adaptive` err least, with no parameter given?
+//! `cargo xtask bench --accuracy`: does `adaptive` make the fewest mistakes, with no parameter given?
 //!
-//! Every classification set (unit rows, shuffled by one seed) and the streams, learnt once by every learner with its
-//! defaults and by Vowpal Wabbit with its own, on the same examples in the same order. VW gets shared features (`f`),
-//! those of a task (`-q tf` without `f`), and both; with the logistic loss, and for comparison with its squared one.
+//! Every classification set (unit rows, shuffled with one seed) and every stream is learnt once by every learner and by
+//! Vowpal Wabbit, each with its defaults, on the same examples in the same order. VW gets shared features (`f`), per-task
+//! features (`-q tf` without `f`), and both; with the logistic loss, and for comparison with its default, the squared one.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -21,18 +21,18 @@ use super::peers::{Peer, Peers, Reported};
 use super::presets::PRESETS;
 use crate::measure::sets::{self, run_once, task_count};
 
-/// VW's table is so large that collisions are no excuse.
+/// VW's table is so large that collisions hardly matter.
 const BITS: &str = "24";
 
-/// Shared features, those of a task, both.
+/// Shared features, per-task features, both.
 const FORMS: [(&str, &[&str]); 3] =
     [("shared", &["--ignore", "t"]), ("own", &["-q", "tf", "--ignore_linear", "f"]), ("both", &["-q", "tf"])];
 
-/// Longer streams are for learners whose round is O(s).
+/// Longer streams are only for learners whose round takes O(s).
 const LONG: usize = 100_000;
 
-/// The promises: at most VW with both on so many of the sets, nowhere so far above the best form of VW, and near the best
-/// of our own on so many.
+/// The promises: on this share of the sets, an error of at most that of VW with both, and near the best of our own;
+/// nowhere farther above the best form of VW than this. The last is what counts as near.
 const MOSTLY: f64 = 0.8;
 const ABOVE_VW: f64 = 0.03;
 const ABOVE_OURS: f64 = 0.02;
@@ -45,7 +45,7 @@ struct Tally {
     worst: f64,
 }
 
-/// Measures; the table, and whether the promises are kept.
+/// Measures; returns the table, and whether the promises are kept.
 pub(super) fn measure(
     folders: &Folders,
     peers: &Peers,
@@ -82,7 +82,7 @@ pub(super) fn measure(
         let vw = folders.bench.join("accuracy.vw");
         write_vw(&stream, &vw)?;
         let name = format!("{} {}", preset.letter, preset.name);
-        // What is promised is promised where tasks are related one way; the other row is shown.
+        // The promises hold where all tasks form one group; the other stream is shown but not counted.
         let counted = if preset.groups == 1 { Some(&mut tally) } else { None };
         row(folders, peers, &name, &stream, &vw, counted, &mut text)?;
         settings.push((name, SETTINGS.iter().find(|setting| setting.stream == preset.letter), stream));
@@ -107,7 +107,7 @@ pub(super) fn measure(
     Ok((text, kept))
 }
 
-/// What is tried on a stream, and what the best of it must reach.
+/// What is tried on a stream, and what the best value must reach.
 struct Setting {
     stream: char,
     parameter: &'static str,
@@ -124,7 +124,7 @@ const SETTINGS: [Setting; 4] = [
     Setting { stream: 'D', parameter: "groups", values: &[1.0, 2.0, 4.0, 8.0], at_most: 20.9 },
 ];
 
-/// The streams with one parameter set; whether the best reach what they must.
+/// Measures the streams with one parameter set; returns whether the best values reach what they must.
 fn with_settings(streams: Vec<(String, Option<&Setting>, Memory)>, text: &mut String) -> Result<bool> {
     say(text, "\n| stream | set | error % | best |");
     say(text, "|---|---|---|---|");
@@ -140,7 +140,7 @@ fn with_settings(streams: Vec<(String, Option<&Setting>, Memory)>, text: &mut St
             errors.push((value, error));
         }
         let best = errors.iter().map(|(_, error)| *error).fold(f64::INFINITY, f64::min);
-        // As the peers' figures, which are known to one decimal.
+        // Rounded, since the peers' figures are known to one decimal.
         let reached = (10.0 * best).round() <= (10.0 * at_most).round();
         kept &= reached;
         let shown: Vec<String> = errors.iter().map(|(value, error)| format!("{value}: {error:.2}")).collect();
@@ -175,8 +175,8 @@ fn row(
     let mut other = (f64::INFINITY, "");
     let online = |about: &&About| about.id != "adaptive" && about.protocol != Protocol::Batch;
     for about in REGISTRY.iter().filter(online) {
-        // What it costs to keep examples grows with the mistakes; learners of simultaneous rounds take O(K^2 s) for a
-        // round of one example.
+        // The cost of keeping examples grows with the mistakes; learners of simultaneous rounds take O(K^2 s) for a round
+        // of one example.
         let dear = about.keeps_examples
             || about.protocol == Protocol::AllTasks
             || about.most_tasks.is_some_and(|most| tasks > most)

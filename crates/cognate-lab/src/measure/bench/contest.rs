@@ -1,6 +1,6 @@
 //! How one stream is measured: contestants take turns, round after round.
 //!
-//! A busy machine slows the one that runs at that moment; turns spread this over all, and the minimum drops it.
+//! A busy machine slows whichever runs at that moment; turns spread this over all, and the minimum removes it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::presets::Preset;
 pub(super) enum Contestant {
     /// `cognate learn --learner perceptron`: the cheapest learner that shares.
     Ours,
-    /// `cognate learn` as a user runs it who says nothing more.
+    /// `cognate learn` without further flags.
     OursByDefault,
     /// `cognate learn --threads 1`.
     OursOneThread,

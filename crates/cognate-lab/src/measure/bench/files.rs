@@ -131,7 +131,7 @@ fn reader(path: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::with_capacity(BUFFER, file))
 }
 
-/// Writes a file under another name first, so that a broken run leaves no half of it behind.
+/// Writes a file under another name first, so that an interrupted run does not leave half of it behind.
 fn whole<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let part = path.with_extension("part");
     let named = || path.display().to_string();

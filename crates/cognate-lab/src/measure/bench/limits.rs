@@ -12,7 +12,7 @@ pub(super) struct Ratio {
     pub(super) of_minima: Option<f64>,
     /// Median of the ratios within the rounds.
     pub(super) paired: Option<f64>,
-    /// What it may be at most, if a limit is set.
+    /// The most it may be, if a limit is set.
     pub(super) limit: Option<f64>,
 }
 
@@ -22,7 +22,7 @@ impl Ratio {
         self.limit.map(|limit| self.of_minima.is_some_and(|ratio| ratio <= limit))
     }
 
-    /// What is said of the limit, where there is one.
+    /// What the table says about the limit, if there is one.
     pub(super) fn verdict(&self) -> Option<String> {
         let Self { stream, what, limit: Some(limit), .. } = self else { return None };
         let found = self.of_minima.map_or("not measured".to_owned(), |ratio| format!("{ratio:.2}"));

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: how fast `cognate` is, beside others, on the same streams in the same run.
 //!
-//! streams (generated or taken over) -> contest (everyone in turns) -> limits -> table -> page
+//! streams (generated or existing) -> contest (all take turns) -> limits -> table -> page
 
 mod accuracy;
 mod contest;
@@ -44,7 +44,7 @@ pub struct Options {
     /// Take sparse.svm, tasks.svm, ... from this folder instead of generating them
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Rounds in which everyone runs once; 0 measures no times
+    /// Rounds, in each of which all run once; 0 measures no times
     #[arg(long, default_value_t = 5)]
     runs: usize,
     /// Use this `cognate` program instead of building it
@@ -77,7 +77,7 @@ fn scale(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The file of the stream of groups that oppose each other, generated if it is not there.
+/// The file with the stream of opposed groups, generated if it is missing.
 pub(crate) fn cluster_stream() -> Result<PathBuf> {
     let preset = presets::named("cluster").map_err(anyhow::Error::msg)?;
     files::generated(&Folders::open()?, preset, preset.rows)

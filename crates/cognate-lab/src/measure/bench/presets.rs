@@ -4,7 +4,7 @@
 pub(super) struct Preset {
     /// The name on the command line and of the file.
     pub(super) name: &'static str,
-    /// The letter the stream has in tables.
+    /// The stream's letter in tables.
     pub(super) letter: char,
     /// What the stream stands for, for the table.
     pub(super) about: &'static str,

@@ -1,4 +1,4 @@
-//! How a stream is generated: seeded examples of related tasks with a known comparator.
+//! How a stream is generated: seeded examples of related tasks whose comparator is known.
 //!
 //! w = base + sigma * own, y = sign(w . x), 5 % of the labels flipped. Both parts are hashes of
 //! (task, feature), so K x d weights are never stored. A feature of frequency rank r carries signal
@@ -69,7 +69,7 @@ struct Feature {
 struct Features {
     dense: Option<u64>,
     cumulative: Vec<f64>,
-    /// How much a feature's value is worth by rank: rare features have larger values, as in tf-idf.
+    /// The size of a feature's value by rank: rare features have larger values, as in tf-idf.
     idf: Vec<f32>,
     index_of_rank: Vec<u32>,
     exp_minus_mean: f64,

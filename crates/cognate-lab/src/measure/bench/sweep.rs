@@ -1,4 +1,4 @@
-//! Which `-b` a careful user of Vowpal Wabbit takes: the smallest that collisions do not hurt.
+//! Which `-b` a careful user of Vowpal Wabbit would choose: the smallest at which collisions do no harm.
 
 use anyhow::{Context, Result};
 
@@ -20,7 +20,7 @@ const ROUNDS: usize = 3;
 pub(super) struct Sized {
     /// Bits of the weight table's index.
     pub(super) bits: u32,
-    /// The cheapest run, with the start of Python.
+    /// The cheapest run, including the start of Python.
     pub(super) cost: Cost,
     /// Progressive error.
     pub(super) error: f64,

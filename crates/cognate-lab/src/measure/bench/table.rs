@@ -1,4 +1,4 @@
-//! What the figures look like: Markdown tables and the notes a reader needs beside them.
+//! How the figures are shown: Markdown tables and the notes that a reader needs beside them.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::limits::Ratio;
 use super::peers::PrefixRun;
 use super::sweep::Sized;
 
-/// The streams, what everyone cost on them, the ratios, and notes.
+/// The streams, what each contestant cost on them, the ratios, and notes.
 pub(super) fn contests(facts: &str, contests: &[Contest], ratios: &[Ratio], rounds: usize) -> String {
     let mut text = format!("{facts}. Minimum (median) of {rounds} rounds.\n\n");
     text += &table("stream|what|examples|tasks|features|MB", contests.iter().map(|c| stream_row(c.stream)));
@@ -73,7 +73,7 @@ fn series_row(stream: &Stream, series: &Series) -> Vec<String> {
     ]
 }
 
-/// A slow peer: its rate and error are those of the prefix, its seconds would be those of the whole stream.
+/// A slow peer: its rate and error are those of the prefix, its seconds are extrapolated to the whole stream.
 fn prefix_row(stream: &Stream, run: &PrefixRun) -> Vec<String> {
     let share = run.reported.examples as f64 / stream.rows as f64;
     vec![

@@ -1,7 +1,7 @@
 //! Error against budget: what does forgetting cost?
 //!
-//! `school` with the complete graph, the kernel of Table 1, budgets from 1 to 25 % of what independent Perceptrons keep;
-//! share of mistakes of one pass, mean over shuffles. Beside them a learner that keeps every mistaken example.
+//! `school` with the complete graph, the kernel of Table 1, and budgets from 1 to 25 % of what independent Perceptrons
+//! keep; the share of mistakes in one pass, a mean over shuffles. Beside them, a learner that keeps every mistaken example.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ use cognate_plot::scale::{Steps, Unit};
 
 const SHARES: [f64; 5] = [0.01, 0.02, 0.05, 0.10, 0.25];
 
-/// Measures; draws the figure if that is wanted.
+/// Measures; draws the figure if asked to.
 pub(super) fn run(options: &Options) -> Result<bool> {
     let set = Set::named("school")?;
     let (stream, kernel) = (set.load(options)?, set.kernel()?);
@@ -61,7 +61,7 @@ pub(super) fn run(options: &Options) -> Result<bool> {
     println!("{table}");
     publish(options, "curve", &table)?;
     if options.write {
-        // What the budget costs: differences would be lost beside the mistakes that no learner can avoid.
+        // Only what the budget costs is drawn: beside the mistakes that no learner can avoid, it could not be seen.
         let series = LEARNERS.iter().zip(&rows).map(|(id, row)| Series {
             name: id.trim_start_matches("budget-").to_owned(),
             points: budgets

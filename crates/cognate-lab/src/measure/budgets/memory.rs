@@ -1,7 +1,7 @@
 //! Does memory stay flat? Peak resident memory of the program after a tenth of the rounds and after all.
 //!
-//! Labels follow a few features that all examples have; the others never come again, so that a learner that keeps anything
-//! of a forgotten example grows.
+//! Labels depend on a few features that all examples have; the other features never come again, so that a learner grows if
+//! it keeps anything of a forgotten example.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -20,20 +20,20 @@ use crate::measure::bench;
 const ROUNDS: u32 = 1_000_000;
 const BUDGET: u32 = 200;
 const TASKS: u32 = 10;
-/// Features that all examples have, and most of those that come once.
+/// How many features all examples have, and at most how many more an example has that come only once.
 const SHARED: u32 = 5;
 const OWN: u32 = 8;
 
-/// Runs of which the smallest peak counts: how many batches are in flight at once depends on the machine's other work.
+/// Runs, of which the smallest peak counts: how many batches are in flight depends on the machine's other work.
 const RUNS: usize = 3;
 
-/// Growth from a tenth of the rounds to all of them that may be the system's: pages, threads.
+/// Growth from a tenth of the rounds to all of them that is put down to the system: pages, threads.
 const SLACK: f64 = 0.05;
 
-/// Measures; whether memory stays flat.
+/// Measures; returns whether memory stays flat.
 pub(super) fn run(options: &Options) -> Result<bool> {
     let program = bench::program()?;
-    // Read from files, so that the reader is as far ahead of the learner as it may be, early and late.
+    // Read from files, so that the reader gets as far ahead of the learner as it can, in short and long runs.
     let folder = tempfile::tempdir()?;
     let streams =
         [ROUNDS / 10, ROUNDS].map(|rounds| Stream { path: folder.path().join(rounds.to_string()), rounds });

@@ -1,4 +1,4 @@
-//! `cargo xtask budgets`: what learners in fixed memory do on the paper's data: how fast they are (`speed`), what memory they
+//! `cargo xtask budgets`: learners in fixed memory on the paper's data: how fast they are (`speed`), how much memory they
 //! take (`memory`), and what a smaller budget costs (`curve`). Table 1 of MB12 is `cognate lab run mb12-table1`.
 //!
 //! What is promised is in docs/budgets.md; exits 1 when a promise is broken.
@@ -40,7 +40,7 @@ pub struct Options {
     /// Measure error against budget
     #[arg(long)]
     curve: bool,
-    /// Rounds of the speed measurement in which everyone runs once
+    /// Rounds of the speed measurement, in each of which all run once
     #[arg(long, value_name = "N", default_value_t = 15)]
     runs: usize,
     /// Put what was measured into docs/budgets.md
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     Ok(speed && memory && curve)
 }
 
-/// Puts a part into the page if that is wanted.
+/// Puts a part into the page if asked to.
 fn publish(options: &Options, name: &str, text: &str) -> Result<()> {
     if options.write {
         page::publish(&root().join("docs/budgets.md"), name, text)?;
@@ -107,7 +107,7 @@ fn publish(options: &Options, name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The Perceptrons whose kept examples budgets are shares of.
+/// The Perceptrons of whose kept examples the budgets are shares.
 fn independent(kernel: &Value) -> Value {
     json!({"kernel-perceptron": {"interaction": "independent", "kernel": kernel}})
 }

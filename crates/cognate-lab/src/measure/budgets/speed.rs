@@ -1,9 +1,9 @@
-//! How fast are learners in fixed memory, beside kernel blocks of the same size that are computed in one call?
+//! How fast are learners in fixed memory, compared with kernel blocks of the same size computed in one call?
 //!
-//! Counted is computing only, on data in memory: for ours one pass in which every example is predicted and learnt, on one
-//! thread; for the others one call of scikit-learn's `rbf_kernel` (on rows as an array, or as a sparse matrix
-//! where that is faster) or of a product of scipy's sparse matrices, for all n rows and the first B, with the threads that they
-//! take by themselves. Everyone runs once per round, so that what disturbs the machine disturbs all.
+//! Only computing counts, on data in memory: for ours, one pass in which every example is predicted and learnt, on one
+//! thread; for the others, one call of scikit-learn's `rbf_kernel` (on an array, or on a sparse matrix where that is
+//! faster) or one product of scipy's sparse matrices, for all n rows and the first B, with their default threads. All run
+//! once per round, so that what disturbs the machine disturbs all.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
@@ -25,11 +25,11 @@ use crate::measure::sets::task_count;
 /// The budget's share of what independent Perceptrons keep.
 const SHARE: f64 = 0.05;
 
-/// Most that `budget-random` may take, by one block; and a projectron, by `budget-random`.
+/// How many times as long as a block `budget-random` may take, and a projectron as long as `budget-random`.
 const LIMIT: f64 = 2.0;
 const PROJECTRON_LIMIT: f64 = 10.0;
 
-/// Measures; whether the limits are kept.
+/// Measures; returns whether the limits are kept.
 pub(super) fn run(options: &Options) -> Result<bool> {
     let scikit_learn = bench::scikit_learn()?;
     let mut text = format!("{}. Minimum (median) of {} rounds.\n\n", scikit_learn.facts, options.runs);
@@ -55,10 +55,10 @@ struct Cost {
     cpu: f64,
 }
 
-/// One of the two.
+/// One of the two times.
 type Figure = fn(&Cost) -> f64;
 
-/// What everyone took on a set, one run per round.
+/// The times of all contestants on a set, one run per round.
 struct Contest {
     rows: usize,
     budget: u64,
@@ -134,7 +134,7 @@ fn least(costs: &[Cost], figure: Figure) -> f64 {
     costs.iter().map(figure).fold(f64::INFINITY, f64::min)
 }
 
-/// The examples in another order, one behind the other.
+/// The examples in another order, contiguous in memory.
 fn shuffled(stream: &Memory) -> Memory {
     let mut examples: Vec<_> = stream.examples().collect();
     examples.shuffle(&mut generator(1, 0));
@@ -155,7 +155,7 @@ fn pass(learner: &Value, tasks: usize, stream: &Memory) -> Result<Cost> {
     Ok(cost)
 }
 
-/// Seconds that this thread has been on a processor.
+/// Seconds that this thread has run on a processor.
 fn thread_seconds() -> Result<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").context("the time of a thread")?;
     let nanoseconds: f64 =
@@ -163,7 +163,7 @@ fn thread_seconds() -> Result<f64> {
     Ok(nanoseconds * 1e-9)
 }
 
-/// The Python process that computes blocks, one whenever it is asked to.
+/// The Python process that computes one block per request.
 struct Peer {
     child: Child,
     orders: ChildStdin,
@@ -208,7 +208,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It would end with its input anyway; a child that cannot be ended has ended.
+        // It would end with its input anyway; if it cannot be killed, it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

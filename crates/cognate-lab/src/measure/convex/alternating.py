@@ -20,7 +20,7 @@ rows = [np.where(task == t)[0] for t in range(T)]
 
 
 def objective(W):
-    """The best A for W is taken: sum of squares + 2 sqrt(lambda) sum sqrt(sigma^2 + delta^2)."""
+    """The objective at the best A for W: sum of squares + 2 sqrt(lambda) sum sqrt(sigma^2 + delta^2)."""
     loss = ((y - (X * W.T[task]).sum(1)) ** 2).sum()
     sigma = np.zeros(T)
     found = np.linalg.svd(W, compute_uv=False)

@@ -33,7 +33,7 @@ pub struct Options {
     write: bool,
 }
 
-/// What a part prints, and the promises that it breaks.
+/// What a part prints, and the promises that are broken.
 pub(crate) struct Measured {
     pub(crate) text: String,
     pub(crate) broken: Vec<String>,

@@ -1,5 +1,5 @@
-//! How long a fit takes: beside the same alternating minimisation in NumPy, an iteration beside the first, and as tasks
-//! and features grow (CS15 section 5.1 and Figure 1).
+//! How long a fit takes: compared with the same alternating minimisation in NumPy, an iteration compared with the first,
+//! and as tasks and features grow (CS15 section 5.1 and Figure 1).
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -19,21 +19,21 @@ use super::{Measured, Options};
 use crate::fitting::generator;
 use crate::measure::root;
 
-/// Points per task, noise: CS15 section 5.1.
+/// Points per task, and noise: CS15 section 5.1.
 const POINTS: usize = 30;
 const NOISE: f64 = 0.1;
-/// How close to the optimum, as a share of it.
+/// How close to the optimum a fit must come, as a share of it.
 const CLOSE: f64 = 1e-4;
 const TIMES_FASTER: f64 = 10.0;
-/// Times as long as ours that others get.
+/// How many times as long as ours the others may take.
 const GIVE_UP: f64 = 100.0;
 
-/// A normal draw, by the central limit: close enough for inputs.
+/// A nearly normal draw, by the central limit theorem: close enough for inputs.
 fn normal(rng: &mut impl rand::Rng) -> f64 {
     (0..12).map(|_| rng.random_range(-0.5..0.5)).sum()
 }
 
-/// Tasks with inputs of their own, and the same as text for others.
+/// Tasks with inputs of their own, and the same as text for NumPy.
 fn made_up(tasks: usize, features: usize, seed: u64) -> Result<(Examples, String)> {
     let mut rng = generator(seed);
     let weights: Vec<f64> = (0..tasks * features).map(|_| normal(&mut rng)).collect();
@@ -101,7 +101,7 @@ fn beside_numpy(options: &Options, measured: &mut Measured) -> Result<()> {
         ("cognate, proximal", Some(Method::Proximal)),
         ("cognate, alternating", Some(Method::Alternating)),
     ] {
-        // The others get as long as NumPy does.
+        // The others get as much time as NumPy.
         let limit = if method.is_none() { f64::INFINITY } else { GIVE_UP * ours };
         let reached = reach(&closely, &examples, method, target, limit)?;
         if method.is_none() {
@@ -142,7 +142,7 @@ fn beside_numpy(options: &Options, measured: &mut Measured) -> Result<()> {
     let faster = numpy / ours;
     let _ = writeln!(
         measured.text,
-        "\nEverybody gives up after {GIVE_UP} times as long as it took the first, once an iteration is done; what is farther \
+        "\nAll give up at the end of the first iteration after {GIVE_UP} times as long as the first row took; those farther \
          than {CLOSE:e} above the optimum had given up. *One system* is the equation of CS15 section 3.2.1 as it stands. NumPy \
          takes more than {:.0} times as long.",
         faster.floor()
@@ -153,7 +153,7 @@ fn beside_numpy(options: &Options, measured: &mut Measured) -> Result<()> {
     Ok(())
 }
 
-/// Where a search was when it had reached the target, or given up.
+/// Where a search was when it reached the target or gave up.
 struct Reached {
     seconds: f64,
     objective: f64,
@@ -168,7 +168,7 @@ impl Reached {
     }
 }
 
-/// Fits until the objective is the target, or the time is up.
+/// Fits until the objective reaches the target, or the time is up.
 fn reach(
     config: &ConvexConfig,
     examples: &Examples,

@@ -14,16 +14,16 @@ use crate::fitting::{
 };
 use crate::statistics::{deviation, mean};
 
-/// Explained variance on school that the best penalty must reach, at 75 and at 25 % for training.
+/// Explained variance on school that the best penalty must reach, with 75 % and with 25 % for training.
 const SCHOOL: [(f64, f64); 2] = [(0.75, 0.379), (0.25, 0.360)];
 
-/// Values of the constant feature that stands for the intercept where that is not free, one of which is chosen by
-/// cross-validation: the larger, the less an intercept costs.
+/// Values of the constant feature that stands for the intercept where intercepts are penalised; cross-validation chooses
+/// one. The larger the value, the less an intercept costs.
 const CONSTANTS: [f64; 2] = [1.0, 4.0];
 /// The column of school that is constant.
 const CONSTANT: usize = 27;
 
-/// The penalties on school: the table's own, a given structure, and both with intercepts that cost.
+/// The penalties on school: the paper's, given structures, and both with penalised intercepts.
 fn school_methods() -> Vec<Method> {
     let variance = |b: f64| json!({ "fixed": { "interaction": { "coupled": { "b": b } } } });
     let cluster = |clusters: u32| json!({ "cluster": { "clusters": clusters, "mean": 0.01, "between": 1.0, "within": 1000.0 } });
@@ -119,7 +119,7 @@ pub(super) fn school(options: &Options) -> Result<Measured> {
     Ok(Measured { text, broken })
 }
 
-/// What one ridge regression for all explains, with one more feature per school that marks its pupils.
+/// What a single ridge regression explains, with one more feature per school that marks its pupils.
 fn pooled_ridge(lines: &[Line], train: &[usize], test: &[usize], search: &Search<'_>) -> Result<f64> {
     let with_dummy = |line: &Line| {
         let mut x = line.x.clone();
@@ -133,11 +133,11 @@ fn pooled_ridge(lines: &[Line], train: &[usize], test: &[usize], search: &Search
     Ok(explained(&lines, test, &tuned.learner))
 }
 
-/// Columns of school that are numbers; the others say yes or no, and are rare yeses at times: made as large as the rest
-/// they would cost almost nothing.
+/// The columns of school that are numbers. The others are yes or no, and some are rarely yes: scaled to the variance of
+/// the rest, their weights would cost almost nothing.
 const NUMBERS: [usize; 2] = [3, 4];
 
-/// Makes the numbers' mean 0 and their deviation 1 over the lines to be fitted.
+/// Scales the numbers to mean 0 and deviation 1 over the fitted lines.
 fn standardise_numbers(lines: &mut [Line], fitted: &[usize]) {
     let mut numbers: Vec<Line> = lines
         .iter()
@@ -153,7 +153,7 @@ fn standardise_numbers(lines: &mut [Line], fitted: &[usize]) {
     }
 }
 
-/// A share of every school's pupils to be fitted, and the rest.
+/// A share of every school's pupils for fitting, and the rest.
 fn school_split(lines: &[Line], share: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
     let mut of_task: Vec<Vec<usize>> = vec![Vec::new(); 139];
     lines.iter().enumerate().for_each(|(at, line)| of_task[line.task].push(at));
@@ -168,7 +168,7 @@ fn school_split(lines: &[Line], share: f64, seed: u64) -> (Vec<usize>, Vec<usize
     (train, test)
 }
 
-/// The share of the variance of all labels that is explained.
+/// The explained share of the variance of all labels.
 fn explained(lines: &[Line], test: &[usize], learner: &Convex) -> f64 {
     let labels: Vec<f64> = test.iter().map(|at| lines[*at].label).collect();
     let center = mean(&labels);
