@@ -1,4 +1,4 @@
-"""Streams that tests are made of."""
+"""Streams for the tests."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 
 
 class Stream:
-    """Rows of related tasks, sparse."""
+    """Sparse rows of related tasks."""
 
     def __init__(self, rows: int = 400, features: int = 30, tasks: int = 5, seed: int = 1) -> None:
         random = np.random.default_rng(seed)

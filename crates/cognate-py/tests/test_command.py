@@ -1,4 +1,4 @@
-"""The program `cognate` and this package are one: the same numbers, the same bytes. COGNATE names the program."""
+"""The program `cognate` and this package give the same numbers and the same bytes. COGNATE names the program."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def table(stderr: str) -> list[list[str]]:
-    """Error so far, error since the last line, examples and tasks of the progressive table."""
+    """Error so far, error since the last line, examples and tasks in the progressive table."""
     rows = [line.split() for line in stderr.splitlines() if re.match(r" +[0-9.]+% +[0-9.]+%", line)]
     return [[row[0], row[1], row[2], row[-1]] for row in rows]
 
@@ -38,7 +38,7 @@ CASES = [
 def test_the_same_file_gives_the_same_numbers_and_bytes(learner, params, stream, flags, tmp_path: Path) -> None:
     lines = Stream(rows=500).lines().splitlines(keepends=True)
     if stream.get("simultaneous"):
-        # As many of every task.
+        # Equally many examples of every task.
         by_task = [[line for line in lines if f" qid:{task} " in line][:60] for task in range(1, 6)]
         lines = [line for of_task in by_task for line in of_task]
     (tmp_path / "a.svm").write_text("".join(lines))

@@ -1,4 +1,4 @@
-"""scikit-learn's habits: its own checks, searches, pipelines, frames, tasks as arrays and as columns."""
+"""scikit-learn's conventions: its own checks, searches, pipelines, frames, tasks as arrays and as columns."""
 
 import pickle
 
@@ -19,7 +19,7 @@ from cognate import CognateClassifier, ConfigError, ConvexMultitaskClassifier, C
 ALL = [CognateClassifier(passes=5, random_state=0), ConvexMultitaskClassifier(), ConvexMultitaskRegressor()]
 
 
-# No check is excepted. `check_array_api_input` skips itself unless SCIPY_ARRAY_API is set.
+# No check is left out. `check_array_api_input` skips itself unless SCIPY_ARRAY_API is set.
 @parametrize_with_checks([*ALL, CognateClassifier("perceptron", bias=1.0, passes=20, random_state=0)])
 def test_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)

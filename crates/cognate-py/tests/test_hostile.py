@@ -1,4 +1,4 @@
-"""Whatever arrays come, they are learnt or refused: never a crash, and what is refused leaves no trace."""
+"""Any arrays are learnt or refused, without a crash, and what is refused leaves no trace."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ def array(values, dtype: str) -> np.ndarray:
 
 @st.composite
 def arrays(draw, numbers=NUMBERS, dtypes=DTYPES, size=None):
-    """One dimension of anything, in one piece or not."""
+    """One dimension of anything, contiguous or not."""
     size = draw(st.integers(0, 7)) if size is None else size
     found = array(draw(st.lists(numbers, min_size=size, max_size=size)), draw(st.sampled_from(dtypes)))
     how = draw(st.sampled_from(["whole", "whole", "whole", "strided", "reversed", "column", "scalar"]))
@@ -43,7 +43,7 @@ def arrays(draw, numbers=NUMBERS, dtypes=DTYPES, size=None):
 
 @st.composite
 def tables(draw, rows: int):
-    """Sparse rows, or dense ones, most of them wrong somewhere."""
+    """Sparse or dense rows, most of them wrong somewhere."""
     if draw(st.booleans()):
         starts = sorted(draw(st.lists(st.integers(0, 6), min_size=rows, max_size=rows)))
         indptr = draw(st.one_of(st.just(array([0, *starts], draw(st.sampled_from(["i4", "i8"])))), arrays(INDICES, INDEX_DTYPES)))
@@ -82,7 +82,7 @@ def test_ten_thousand_bad_arrays(data) -> None:
         model.partial_fit(X, y, tasks)
     except CognateError as error:
         assert str(error)
-        # Numbers may also run away in the midst of what was fine at first sight.
+        # Numbers may also overflow in the middle of a table that looked fine at first.
         assert model._model.to_bytes() == before or type(error).__name__ == "RunError"
     try:
         assert np.ndim(model.decision_function(X, tasks)) == 1

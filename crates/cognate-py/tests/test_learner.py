@@ -1,4 +1,4 @@
-"""One example at a time: features by name and by number, every learner, what is kept and what is refused."""
+"""One example at a time: features by name and by number, every learner, saving, and refusals."""
 
 import copy
 import pickle
@@ -207,7 +207,7 @@ def test_probabilities_where_there_are_some(stream: Stream) -> None:
 def test_rounds_of_all_tasks() -> None:
     model = Learner("perceptron", tasks=2, stream={"simultaneous": True})
     model.learn_round({"a": ({0: 1.0}, 1), "b": ({0: 1.0}, -1)})
-    # Both margins came first: each is a mistake at 0, and together they leave what separates the tasks.
+    # Both margins were computed first: each is a mistake at 0, and the two updates keep what separates the tasks.
     assert model.metrics_["mistakes"] == 2 and model.margin_one({0: 1.0}, "a") == -model.margin_one({0: 1.0}, "b") > 0
     with pytest.raises(DataError, match="simultaneous"):
         model.learn_one({0: 1.0}, 1, "a")

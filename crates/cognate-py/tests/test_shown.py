@@ -1,4 +1,4 @@
-"""What people see: notebooks, pictures, examples, documentation, types."""
+"""What users see: notebooks, pictures, examples, documentation, types."""
 
 import doctest
 import importlib

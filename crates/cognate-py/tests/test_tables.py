@@ -1,4 +1,4 @@
-"""Whole tables: every layout is the same rows, none of them is copied, and other threads run meanwhile."""
+"""Whole tables: every layout gives the same rows, none is copied, and other threads run meanwhile."""
 
 import resource
 import threading
@@ -28,7 +28,7 @@ def widths(X: csr_matrix, index, value) -> csr_matrix:
 
 
 class Capsule:
-    """Something that has nothing but Arrow's interface."""
+    """A table that has nothing but Arrow's interface."""
 
     def __init__(self, table: pyarrow.Table) -> None:
         self.__arrow_c_stream__ = table.__arrow_c_stream__
@@ -171,7 +171,7 @@ def test_tables_are_not_copied() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     model.decision_function(X, tasks)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
-    # 60 MB of matrix; tasks and margins are 12 bytes a row.
+    # The matrix takes 60 MB; tasks and margins take 12 bytes per row.
     assert grown < 20e6, grown
 
 
@@ -190,7 +190,7 @@ def test_other_threads_run_while_a_table_is_learnt() -> None:
         turns.append(time.perf_counter())
         time.sleep(0.001)
     thread.join()
-    # Nobody but the learner keeps this thread waiting, and it does not.
+    # Only the learner could keep this thread waiting, and it does not.
     assert len(turns) > 10 and np.median(np.diff(turns)) < 0.05
 
 

@@ -56,7 +56,7 @@ def schema() -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to import, and need not be there.
+    # scikit-learn takes a second to import, and need not be installed.
     if name in _ESTIMATORS:
         from . import estimators
 

@@ -1,4 +1,4 @@
-"""A learner as a notebook shows it: what its tasks are worth, and how they are related."""
+"""A learner as a notebook shows it: how well its tasks are learnt, and how they are related."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def learner_html(learner: Learner) -> str:
 
 
 def _task_table(counts: dict[str, Any]) -> str:
-    # Those with most examples, in the order in which they were met.
+    # The tasks with the most examples, in the order in which they were met.
     busiest = sorted(counts["tasks"], key=lambda task: -task["examples"])[:ROWS]
     shown = [task for task in counts["tasks"] if task in busiest]
     rows = [_row(task["task"], task) for task in shown]

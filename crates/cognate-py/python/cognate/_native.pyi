@@ -1,4 +1,4 @@
-"""The native half; `cognate` wraps it."""
+"""The native part, which `cognate` wraps."""
 
 import os
 from typing import Any, final

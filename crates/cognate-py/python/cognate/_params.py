@@ -1,4 +1,4 @@
-"""From keywords to the JSON that crosses; what they mean is checked on the other side."""
+"""Turns keywords into the JSON that the native side takes and checks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def config_json(
     query: Any,
     params: dict[str, Any],
 ) -> str:
-    """The config tree of a learner, as `--config` files have it."""
+    """The config of a learner, as in a `--config` file."""
     name = _native.default_learner() if learner is None else learner
     if not isinstance(name, str):
         raise ConfigError(f"learner: found {name!r}; expected one of {', '.join(known())}")
@@ -41,7 +41,7 @@ def about() -> dict[str, dict[str, Any]]:
 
 
 def plain(value: Any, path: str) -> Any:
-    """A value as JSON has it. What is None is left out; `_` in keywords stands for `-`."""
+    """A value as plain JSON. None is left out; `_` in keywords stands for `-`."""
     if isinstance(value, Mapping):
         named = {str(key).replace("_", "-"): entry for key, entry in value.items() if entry is not None}
         return {key: plain(entry, f"{path}.{key}" if path else key) for key, entry in named.items()}

@@ -1,4 +1,4 @@
-"""What crosses: the parts of a sparse matrix, a dense array, or columns, all where they lie."""
+"""Tables for the native side: the parts of a sparse matrix, a dense array, or columns, without copying them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .errors import DataError
 
-#: How to say what X may be.
+#: What X may be, for error messages.
 EXPECTED = "a CSR matrix, an array of two dimensions, a frame, an Arrow table, or a list of dictionaries"
 
 
@@ -45,14 +45,14 @@ def table(X: Any) -> Any:
 
 
 def _dense(X: np.ndarray) -> Any:
-    # An array in Fortran's order is columns, each in one piece.
+    # An array in Fortran order is a list of contiguous columns.
     if X.ndim == 2 and X.flags.f_contiguous and not X.flags.c_contiguous:
         return [X[:, at] for at in range(X.shape[1])]
     return X
 
 
 def frame_columns(X: Any) -> list[Any] | None:
-    """The columns of a frame of pandas, polars or Arrow; none where X is no frame."""
+    """The columns of a pandas, polars or Arrow frame; None if X is not a frame."""
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         return [X.iloc[:, at] for at in range(X.shape[1])]
     if hasattr(X, "get_columns"):
@@ -70,7 +70,7 @@ def frame_columns(X: Any) -> list[Any] | None:
 
 def _column(column: Any, at: int) -> np.ndarray:
     values = column.to_numpy(zero_copy_only=False) if _is_arrow_array(column) else column.to_numpy()
-    # Whole numbers and flags are the only columns that are copied.
+    # Only columns of integers or booleans are copied.
     return values.astype(np.float64) if values.dtype.kind in "iub" else values
 
 

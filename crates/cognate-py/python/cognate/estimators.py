@@ -25,12 +25,12 @@ _TASKS = """
     pipeline or a search it travels by metadata routing: ``set_fit_request(tasks=True)`` and the like.
 """
 
-#: What scikit-learn makes of X.
+#: The form that scikit-learn brings X into.
 _KIND: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 
 class _Multitask(BaseEstimator):
-    """What all estimators have in common."""
+    """The common part of all estimators."""
 
     learner_: Learner
 
@@ -38,7 +38,7 @@ class _Multitask(BaseEstimator):
         return {"normalize": self.normalize, "clip": self.clip, "bias": self.bias}
 
     def _rows(self, X: Any, y: Any, tasks: Any, *, reset: bool) -> tuple[Any, Any, Any]:
-        """X, y and tasks of rows to be learnt, checked by scikit-learn."""
+        """X, tasks and y of rows to be learnt, checked by scikit-learn."""
         X, tasks = _apart(X, tasks)
         X, y = validate_data(self, X, y, reset=reset, **_KIND, **self._label_checks())
         return *self._in_order(X, tasks), y
@@ -84,7 +84,7 @@ class _Multitask(BaseEstimator):
 
 
 class _Classifier(ClassifierMixin, _Multitask):
-    """Two classes."""
+    """Classification into two classes."""
 
     classes_: np.ndarray
 
@@ -124,7 +124,7 @@ class _Classifier(ClassifierMixin, _Multitask):
 
 
 def _apart(X: Any, tasks: Any) -> tuple[Any, Any]:
-    """Tasks out of the column of X that a name stands for."""
+    """Separates the task column from X, if `tasks` is the name of a column."""
     if not isinstance(tasks, str):
         return X, tasks
     columns = getattr(X, "columns", None)
@@ -219,7 +219,7 @@ class CognateClassifier(_Classifier):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """Probabilities of both classes, of learners whose margins have them (``"adaptive"``)."""
+        """Probabilities of both classes, for learners that give them (``"adaptive"``)."""
         positive = self._learner_probabilities(self.decision_function(X, tasks))
         return np.column_stack([1 - positive, positive])
 

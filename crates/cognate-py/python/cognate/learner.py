@@ -45,7 +45,7 @@ class Learner:
 
     Examples
     --------
-    What one task learns helps the others, also those that nobody has seen yet:
+    What one task learns helps the others, even tasks that have not been seen yet:
 
     >>> from cognate import Learner
     >>> model = Learner()
@@ -144,8 +144,9 @@ class Learner:
         """Learn the rows of X in order.
 
         X is a SciPy CSR matrix (float32 or float64, sorted indices of 32 or 64 bits), a NumPy array of floats, a
-        pandas or polars frame, an Arrow table, or a list of dictionaries; none of them is copied. `tasks` is one task
-        for all rows, or one per row. A table with a bad row is refused as a whole: nothing of it is learnt.
+        pandas or polars frame, an Arrow table, or a list of dictionaries. Tables are not copied, except columns of
+        integers or booleans. `tasks` is one task for all rows, or one per row. A table with a bad row is refused as a
+        whole: nothing of it is learnt.
         """
         if _tables.is_rows(X):
             self._model.learn_rows(X, list(y), _spread(tasks, len(X)))
@@ -161,7 +162,7 @@ class Learner:
         return self._model.margins(_tables.table(X), _tables.tasks_of(tasks))
 
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """Labels of the rows of X: -1 or +1, or real numbers if the learner was fitted to such."""
+        """Labels of the rows of X: -1 or +1, or real numbers if the learner was fitted to real labels."""
         margins = self.decision_function(X, tasks)
         return margins if self._model.is_regression else np.where(margins >= 0, 1, -1)
 
@@ -242,7 +243,7 @@ class Learner:
         """
         names: dict[int, str] = {}
         for name, feature in self._model.names:
-            # Names that were hashed to one feature share it.
+            # Names hashed to the same feature share its weight.
             names[feature] = f"{names[feature]} | {name}" if feature in names else name
         features, values = self._model.weights(task)
         pairs = zip(features.tolist(), values.tolist(), strict=True)
@@ -287,7 +288,7 @@ class Learner:
         return plot_relations(self, ax)
 
     def plot_curves(self, tasks: list[str] | None = None, ax: Any = None) -> Figure:
-        """Draw the error so far against examples, of all tasks and of some, since the learner was made or loaded."""
+        """Draw the error so far against examples, overall and for some tasks, since the learner was made or loaded."""
         from .plotting import plot_curves
 
         return plot_curves(self, tasks, ax)

@@ -1,4 +1,4 @@
-"""Pictures by matplotlib, where it is installed."""
+"""Pictures by matplotlib, if it is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from .learner import Learner
 
-#: Tasks whose names are written, and tasks whose curves are drawn where none are named.
+#: Most tasks whose names are shown, and how many curves are drawn if no tasks are given.
 NAMED = 40
 CURVES = 8
 
@@ -40,7 +40,7 @@ def plot_relations(learner: Learner, ax: Any = None) -> Figure:
 
 
 def plot_curves(learner: Learner, tasks: list[str] | None = None, ax: Any = None) -> Figure:
-    """Error so far against examples, of everything and of some tasks."""
+    """The error so far against examples, overall and for some tasks."""
     whole = learner._model.curve()
     if not whole:
         raise ValueError("nothing has been learnt since the learner was made or loaded; there is nothing to draw")
@@ -49,7 +49,7 @@ def plot_curves(learner: Learner, tasks: list[str] | None = None, ax: Any = None
     for task in chosen:
         _curve(ax, learner._model.curve(task), str(task), linewidth=1, alpha=0.8)
     _curve(ax, whole, "all", linewidth=2.5, color="black")
-    # Tasks have fewer examples than all of them together.
+    # A single task has far fewer examples than all tasks together.
     ax.set_xscale("log")
     ax.set_xlabel("examples, of the task or of all")
     ax.set_ylabel("error so far")

@@ -14,27 +14,27 @@ from .learner import Learner
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of the progressive table; counts are over the model's life."""
+    """One line of the progressive table; counts are over the model's whole life."""
 
     examples: int
     mistakes: int
     error: float
-    #: Error of the examples since the line before.
+    #: Error on the examples since the previous line.
     since_last: float
     precision: float
     recall: float
     f1: float
     updates: int
     queries: int
-    #: Tasks that had an example.
+    #: Tasks that have had an example.
     tasks: int
 
 
 def progressive(model: Learner, stream: Any, *, skip_bad: int = 0) -> Iterator[Progress]:
     """Learn a stream and yield the progress after 1, 2, 4, 8, … examples and at the end.
 
-    `stream` is a file, a list of files, or any iterable of ``(x, y)`` or ``(x, y, task)``. Files are learnt as `cognate
-    learn` does it, with the same numbers bit for bit, and completely before the first line is yielded.
+    `stream` is a file, a list of files, or any iterable of ``(x, y)`` or ``(x, y, task)``. Files are learnt as by
+    `cognate learn`, with the same numbers bit for bit, and completely before the first line is yielded.
 
     >>> from cognate import Learner, progressive
     >>> stream = [({"a": 1.0}, 1, "t"), ({"b": 1.0}, -1, "t"), ({"a": 2.0}, 1, "u"), ({"b": 1.0}, -1, "u")]
