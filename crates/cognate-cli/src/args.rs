@@ -88,7 +88,7 @@ pub(crate) struct LearnArgs {
     /// Set a parameter of the learner, e.g. interaction.coupled.b=4, or of the query, e.g. query.margin.b=2
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Which labels to ask for: all; margin, more rarely the surer the prediction; relation, the same, and more often for
+    /// Which labels to ask for: all; margin, less often the surer the prediction; relation, the same, and more often for
     /// a task with many relatives. A label that is not asked for is not learnt
     #[arg(long, value_name = "NAME")]
     pub(crate) query: Option<String>,

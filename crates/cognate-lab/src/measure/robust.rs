@@ -215,7 +215,7 @@ fn marked(learner: &Value, variance: f64, seed: u64) -> Result<Vec<bool>> {
 
 fn outliers() -> Result<bool> {
     println!("\nSeeds of {} for which ROM17's walk is marked as it should be.\n", WALKS.count());
-    println!("| learner | variance 12.25: task 5 only | variance 0.09: nobody |");
+    println!("| learner | variance 12.25: task 5 only | variance 0.09: no task |");
     println!("|---|---|---|");
     let mut kept = true;
     for (name, learner) in [

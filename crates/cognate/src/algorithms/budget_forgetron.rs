@@ -15,7 +15,7 @@
 //!
 //! Cost: predict O(B s); examples of unrelated tasks are skipped. Update O(B s) for f(x_r). Memory: B examples.
 //!
-//! Bound: Theorem 2 (tests/budget.rs), with c as above.
+//! Bound: Theorem 2 (tests/it/budget.rs), with c as above.
 //!
 //! Departures: Psi in print has c instead of c^2 in the middle and beta_r for y_r in mu, which changes when the kernel is
 //! scaled; the form above is Dekel's on the kernel scaled to norm 1. The oldest is searched for, not kept in a ring: an

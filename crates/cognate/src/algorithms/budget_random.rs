@@ -11,7 +11,7 @@
 //!
 //! Cost: predict O(B s); examples of unrelated tasks are skipped. Update O(s). Memory: B examples.
 //!
-//! Bound: Theorem 1, for the expected number of mistakes (tests/budget.rs).
+//! Bound: Theorem 1, for the expected number of mistakes (tests/it/budget.rs).
 //!
 //! Departures: none; as everywhere a margin of 0 is a mistake. Draw t, which belongs to eviction t, follows from the seed
 //! and t alone, so that a break in a run does not matter.

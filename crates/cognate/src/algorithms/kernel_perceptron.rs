@@ -11,7 +11,7 @@
 //! Cost: predict O(m s) for m kept examples; those of unrelated tasks are skipped. Update O(s).
 //! Memory: the mistaken examples. It grows with the stream; the budget learners do not.
 //!
-//! Bound: Theorem 1 in the kernel's space (tests/bounds.rs for the linear kernel).
+//! Bound: Theorem 1 in the kernel's space (tests/it/certificates.rs for the linear kernel).
 //!
 //! Departures: none; as in `perceptron` a margin of 0 is a mistake.
 //! Reduces to: `perceptron` with the linear kernel.

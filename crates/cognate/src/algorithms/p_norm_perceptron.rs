@@ -16,7 +16,7 @@
 //! |v| has moved by a factor of about 2^(600/p), and when p changes.
 //! Memory: touched weights; of a component the weights of all its tasks.
 //!
-//! Bound: Theorem 6 (tests/bounds.rs).
+//! Bound: Theorem 6 (tests/it/certificates.rs).
 //!
 //! Departures: a margin of exactly 0 is a mistake whatever the label. p is 2 at least: 2 ln max(K, d) is less for
 //! max(K, d) < 3. Where features are not declared, d is the number of those touched so far, rounded up to a power

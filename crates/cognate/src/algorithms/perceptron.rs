@@ -12,7 +12,7 @@
 //! Cost: predict O(s). Update O(s) for uniform R whatever K is, O(K' s) else, K' tasks in the component.
 //! Memory: touched weights; rows of K' weights per touched feature for graphs and matrices.
 //!
-//! Bound: Theorem 1, Corollaries 3, 4, 5 (tests/bounds.rs).
+//! Bound: Theorem 1, Corollaries 3, 4, 5 (tests/it/bounds.rs).
 //!
 //! Departures: a margin of exactly 0 is a mistake whatever the label (the paper's SGN predicts +1 there). With
 //! tasks added as they occur, R is that of the present K. `pooled` is not in the paper: the limit b -> infinity of (5),

@@ -19,7 +19,7 @@
 //! 70 / ln(1 + beta eta) updates of the task, or 70 / ln(1 + alpha eta) rounds for u.
 //! Memory: touched weights.
 //!
-//! Bound: Theorem 3, regret G_* sqrt(2 (|u|^2 + |P|^2 + |Q|^2) T) (tests/regret.rs).
+//! Bound: Theorem 3, regret G_* sqrt(2 (|u|^2 + |P|^2 + |Q|^2) T) (tests/it/regret.rs).
 //!
 //! Departures: (6) as printed steps by eta / m, with which Lemma 2 fails; that is u-step `mean`, and `sum` the default.
 //! p_i and q_i stay as they are where the loss is 0, as in Algorithm 1; Lemma 2 shrinks them. From q_i = 0 a step

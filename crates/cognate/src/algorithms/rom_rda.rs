@@ -13,11 +13,11 @@
 //!
 //! Cost: predict and update O(s). Memory: touched weights.
 //!
-//! Bound: Theorem 6, regret (kappa D^2 + G_*^2 / kappa) sqrt(T) (tests/regret.rs).
+//! Bound: Theorem 6, regret (kappa D^2 + G_*^2 / kappa) sqrt(T) (tests/it/regret.rs).
 //!
 //! Outliers: q_i is not 0 where the average gradient of task i is longer than gamma, which lies between 0 and |x|; with
 //! beta > 0 it stays that long for a task whose p_i would have to be longer than gamma / beta. On ROM17's walk, where |x|
-//! is about 10, kappa = 1, beta = 0.1, gamma = 0.2 mark the outlier alone (tests/robust.rs); they grow with |x|. The
+//! is about 10, kappa = 1, beta = 0.1, gamma = 0.2 mark the outlier alone (tests/it/robust.rs); they grow with |x|. The
 //! defaults are for learning, on examples of length 1: with beta = 0 averages fade, and so do outlier parts.
 //!
 //! Departures: none. Before (11) the paper's average lacks 1/t, and the gradient in (13) is of F_tau; see the errata.

@@ -11,7 +11,7 @@
 //! Cost: predict O(K s). Update O(K s) per mistaken task and O(K^3 log p) per round with mistakes; nothing is decomposed.
 //! Memory: d K + K^2; with a kernel the mistaken examples + K^2.
 //!
-//! Bound: Theorem 9 (tests/bounds.rs).
+//! Bound: Theorem 9 (tests/it/certificates.rs).
 //!
 //! Departures: none; as in `perceptron` a margin of 0 is a mistake. A kernel other than the plain inner product gives
 //! the dual form.

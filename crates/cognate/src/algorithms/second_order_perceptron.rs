@@ -15,7 +15,7 @@
 //! Cost: predict O(m s + m^2 / 2), update O(m) on top of it.
 //! Memory: the mistaken examples and m^2 / 2 numbers.
 //!
-//! Bound: Theorem 8 (tests/bounds.rs).
+//! Bound: Theorem 8 (tests/it/certificates.rs).
 //!
 //! Departures: the identity of Figure 2 is a I. R is that of the tasks met so far: when a new task changes it, L is
 //! computed anew from the examples kept, in O(m^2 s + m^3). Declare the tasks and it never happens.

@@ -13,7 +13,7 @@
 //! Cost: predict O(K s). Update O(K s) per task with a share and O(K^3 log p) per round with losses.
 //! Memory: d K + K^2.
 //!
-//! Bound: Remark 12 with (2p-1) in its last term, see the errata (tests/bounds.rs).
+//! Bound: Remark 12 with (2p-1) in its last term, see the errata (tests/it/certificates.rs).
 //!
 //! Departures: it learns on every round with a loss, not on mistakes only, as the remark's bound needs.
 //! Reduces to: for p = 1 and l1 K Perceptrons with margin 1 and step c.

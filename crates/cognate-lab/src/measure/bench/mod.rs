@@ -65,7 +65,7 @@ pub struct Options {
     /// Exit with code 1 unless every limit is kept
     #[arg(long)]
     check: bool,
-    /// Put the tables into docs/benchmarks.md
+    /// Put the tables into docs/benchmarks.md, or docs/accuracy.md with --accuracy
     #[arg(long)]
     write: bool,
 }
