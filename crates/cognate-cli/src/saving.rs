@@ -58,6 +58,10 @@ pub(crate) struct Saver {
     every: Option<SaveEvery>,
     /// Examples seen, and the time, at the last save or attempt.
     last: (u64, Instant),
+    /// Examples of this run in the file, once something was saved.
+    saved: Option<u64>,
+    /// Examples seen before this run.
+    before: u64,
     /// Whether a failure was told already.
     warned: bool,
     /// Why the state cannot be saved, which ends the run.
@@ -67,7 +71,9 @@ pub(crate) struct Saver {
 impl Saver {
     /// Starts the clock.
     pub(crate) fn new(path: Option<PathBuf>, every: Option<SaveEvery>, model: &Model) -> Self {
-        Self { path, every, last: (seen(model), Instant::now()), warned: false, refused: None }
+        let before = seen(model);
+        let last = (before, Instant::now());
+        Self { path, every, last, saved: None, before, warned: false, refused: None }
     }
 
     /// After every batch: saves if it is time to. A disk may have room again later; a state that cannot be loaded does not
@@ -81,7 +87,7 @@ impl Saver {
         let Some(path) = self.path.as_ref().filter(|_| due) else { return ControlFlow::Continue(()) };
         self.last = (seen(model), Instant::now());
         match model.save(path) {
-            Ok(()) => self.warned = false,
+            Ok(()) => (self.saved, self.warned) = (Some(self.last.0 - self.before), false),
             Err(error @ SnapshotError::Io { .. }) => {
                 if !self.warned {
                     say(&format!("warning: {error}; learning goes on, and it is tried again"));
@@ -109,20 +115,24 @@ impl Saver {
         }
     }
 
-    /// What to tell of the model where something else went wrong.
+    /// What to tell of the model where something else went wrong; `examples` are those of this run.
     pub(crate) fn note(&self, saved: &Saved, examples: u64) -> Option<String> {
         let path = self.path.as_ref()?;
-        let noun = if examples == 1 { "example" } else { "examples" };
-        match saved {
-            Saved::Saved => Some(format!(
-                "the model is saved in {}, with the {} {noun} that were learnt",
-                path.display(),
-                count(examples)
-            )),
-            Saved::Left | Saved::Failed(_) if path.exists() => {
-                Some(format!("{} is left as it was", path.display()))
+        let with = |examples: u64| {
+            let noun = if examples == 1 { "example that was learnt" } else { "examples that were learnt" };
+            format!("with the {} {noun}", count(examples))
+        };
+        match (saved, self.saved) {
+            (Saved::NotAsked, _) => None,
+            (Saved::Saved, _) => {
+                Some(format!("the model is saved in {}, {}", path.display(), with(examples)))
             }
-            Saved::NotAsked | Saved::Left | Saved::Failed(_) => None,
+            (Saved::Left | Saved::Failed(_), Some(examples)) => {
+                Some(format!("{} is that of the last save, {}", path.display(), with(examples)))
+            }
+            (Saved::Left | Saved::Failed(_), None) => {
+                path.exists().then(|| format!("{} is left as it was", path.display()))
+            }
         }
     }
 }
