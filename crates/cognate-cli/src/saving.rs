@@ -41,7 +41,7 @@ impl FromStr for SaveEvery {
 
 /// What became of the model at the end of a run.
 #[derive(Debug)]
-pub(crate) enum Saved {
+pub(crate) enum Fate {
     /// It was not to be saved.
     NotAsked,
     /// It is in its file.
@@ -103,34 +103,32 @@ impl Saver {
     }
 
     /// The last save, whatever ended the run; `examples` are those of this run.
-    pub(crate) fn finish(&mut self, model: &Model, ended_by: Option<&RunError>, examples: u64) -> Saved {
-        let Some(path) = &self.path else { return Saved::NotAsked };
+    pub(crate) fn finish(&mut self, model: &Model, ended_by: Option<&RunError>, examples: u64) -> Fate {
+        let Some(path) = &self.path else { return Fate::NotAsked };
         if let Some(error) = self.refused.take() {
-            return Saved::Failed(error);
+            return Fate::Failed(error);
         }
         match ended_by {
-            Some(RunError::Diverged { .. }) => Saved::Left,
-            Some(_) if examples == 0 => Saved::Left,
-            _ => model.save(path).map_or_else(Saved::Failed, |()| Saved::Saved),
+            Some(RunError::Diverged { .. }) => Fate::Left,
+            Some(_) if examples == 0 => Fate::Left,
+            _ => model.save(path).map_or_else(Fate::Failed, |()| Fate::Saved),
         }
     }
 
     /// What to tell of the model where something else went wrong; `examples` are those of this run.
-    pub(crate) fn note(&self, saved: &Saved, examples: u64) -> Option<String> {
+    pub(crate) fn note(&self, saved: &Fate, examples: u64) -> Option<String> {
         let path = self.path.as_ref()?;
         let with = |examples: u64| {
             let noun = if examples == 1 { "example that was learnt" } else { "examples that were learnt" };
             format!("with the {} {noun}", count(examples))
         };
         match (saved, self.saved) {
-            (Saved::NotAsked, _) => None,
-            (Saved::Saved, _) => {
-                Some(format!("the model is saved in {}, {}", path.display(), with(examples)))
-            }
-            (Saved::Left | Saved::Failed(_), Some(examples)) => {
+            (Fate::NotAsked, _) => None,
+            (Fate::Saved, _) => Some(format!("the model is saved in {}, {}", path.display(), with(examples))),
+            (Fate::Left | Fate::Failed(_), Some(examples)) => {
                 Some(format!("{} is that of the last save, {}", path.display(), with(examples)))
             }
-            (Saved::Left | Saved::Failed(_), None) => {
+            (Fate::Left | Fate::Failed(_), None) => {
                 path.exists().then(|| format!("{} is left as it was", path.display()))
             }
         }

@@ -24,7 +24,7 @@ use crate::output::{self, Ended, Interrupted, say};
 use crate::progressive::Progressive;
 use crate::reporting::{command_line, page_run};
 use crate::rounds::count_rounds;
-use crate::saving::{Saved, Saver};
+use crate::saving::{Fate, Saver};
 use crate::settings::run_config;
 use crate::trace::Trace;
 use cognate_plot::numbers::count;
@@ -92,7 +92,7 @@ fn write_outputs(
     let note = watch.saver.note(&saved, examples);
     let is_whole = ended_by.is_none();
     let mut problems: Vec<anyhow::Error> = ended_by.into_iter().map(anyhow::Error::new).collect();
-    if let Saved::Failed(error) = saved {
+    if let Fate::Failed(error) = saved {
         problems.push(error.into());
     }
     if let (Some(trace), Some(path)) = (watch.trace, &args.trace) {

@@ -23,10 +23,7 @@ fn a_second_file_does_not_reinterpret_a_column() {
         folder.refused(&learn("texts.csv numbers.csv"), &[r#"error: numbers.csv:2:5: found "2""#, OF_TEXTS]);
         folder.output(&learn("texts.csv texts.csv"));
     }
-    folder.refused(
-        "fit numbers.csv texts.csv --format csv --quiet",
-        &[r#"error: texts.csv:2:5: "#, OF_NUMBERS],
-    );
+    folder.refused("fit numbers.csv texts.csv --format csv --quiet", &["error: texts.csv:2:5: ", OF_NUMBERS]);
     folder.refused(
         "compare texts.csv numbers.csv --format csv --quiet",
         &["error: numbers.csv:2:5: ", OF_TEXTS],

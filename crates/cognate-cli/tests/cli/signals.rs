@@ -280,12 +280,12 @@ fn signals_at_any_time_never_lose_the_model() {
             running.try_signal(name);
             std::thread::sleep(Duration::from_micros(below(40_000)));
         }
-        let status = running.ended_within(Duration::from_secs(60)).expect("it stops");
+        let status = running.ended_within(Duration::from_mins(1)).expect("it stops");
         let mut told = String::new();
         rest.read_to_string(&mut told).unwrap();
         let inside: serde_json::Value = serde_json::from_str(&folder.output("inspect m.cog --json")).unwrap();
         let is_new = inside["examples"].as_u64().unwrap() > 1;
-        kept += u32::from(is_new);
+        kept += u64::from(is_new);
         if signals == 2 {
             assert!(is_new && status.code() == Some(130), "case {case}, {names:?}: {status:?}\n{told}");
         }
@@ -296,7 +296,7 @@ fn signals_at_any_time_never_lose_the_model() {
     }
     folder.output("learn old.svm --quiet --model m.cog");
     assert_eq!(folder.names(), ["a.svm", "m.cog", "old.svm"], "leftovers are removed by the next save");
-    eprintln!("{kept} of {cases} models are the new one");
+    assert!(kept >= 2 * (cases / 3), "{kept} of {cases} models are the new one");
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Temporary {
                 continue;
             }
             temporary.access = Access::of(old.as_ref(), &made);
-            temporary.access.hide(&temporary.file)?;
+            hide(&temporary.file)?;
             return Ok(temporary);
         }
         Err(io::Error::other("its temporary file is removed by others again and again"))
@@ -192,6 +192,11 @@ mod unix {
         meta.nlink() == 0
     }
 
+    /// Lets nobody else read what is not whole.
+    pub(super) fn hide(file: &File) -> io::Result<()> {
+        file.set_permissions(Permissions::from_mode(0o600))
+    }
+
     impl Access {
         /// Those of the old file, or else what a new file usually has.
         pub(super) fn of(old: Option<&Metadata>, made: &Metadata) -> Self {
@@ -201,11 +206,6 @@ mod unix {
                 mode: Some(Permissions::from_mode(kept.mode() & 0o777)),
                 owner: (owner != (made.uid(), made.gid())).then_some(owner),
             }
-        }
-
-        /// Lets nobody else read what is not whole.
-        pub(super) fn hide(&self, file: &File) -> io::Result<()> {
-            file.set_permissions(Permissions::from_mode(0o600))
         }
 
         /// Owner first, where that is permitted: others must never have what the mode gives to the old owner's group.
@@ -236,13 +236,13 @@ mod elsewhere {
         false
     }
 
+    pub(super) fn hide(_: &File) -> io::Result<()> {
+        Ok(())
+    }
+
     impl Access {
         pub(super) fn of(old: Option<&Metadata>, _: &Metadata) -> Self {
             Self { mode: old.map(Metadata::permissions), owner: None }
-        }
-
-        pub(super) fn hide(&self, _: &File) -> io::Result<()> {
-            Ok(())
         }
 
         pub(super) fn give(&self, file: &File) -> io::Result<()> {
@@ -252,9 +252,9 @@ mod elsewhere {
 }
 
 #[cfg(not(unix))]
-use elsewhere::{for_owner_only, is_removed};
+use elsewhere::{for_owner_only, hide, is_removed};
 #[cfg(unix)]
-use unix::{for_owner_only, is_removed};
+use unix::{for_owner_only, hide, is_removed};
 
 #[cfg(test)]
 mod tests {
