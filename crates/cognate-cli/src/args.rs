@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::saving::SaveEvery;
+
 /// Learns many related tasks from one stream, and how they are related.
 #[derive(Debug, Parser)]
 #[command(name = "cognate", version, propagate_version = true, max_term_width = 110)]
@@ -77,7 +79,11 @@ pub(crate) enum Command {
 #[command(after_help = "\
 A line without a label, or with `?` in its place, is predicted but not learnt. Replace each `?` in the file of --ask by a \
 label and learn that file with --resume M --query all. Nothing waits for labels that never come; a line that comes twice \
-is learnt twice.")]
+is learnt twice.
+
+Whatever ends the run (a bad line, a full disk elsewhere, a signal), the model learnt so far is written, unless the learner \
+has diverged, and the exit code tells. After a signal a second one changes nothing; a third, or one after 10 s, ends the \
+program at once.")]
 pub(crate) struct LearnArgs {
     /// Files of examples, read in turn; `-` is standard input; gzip and zstd are recognised
     #[arg(required = true, value_name = "DATA")]
@@ -101,9 +107,12 @@ pub(crate) struct LearnArgs {
     /// Number of features; a larger index is an error
     #[arg(long, value_name = "N")]
     pub(crate) features: Option<u32>,
-    /// Write the model here when done, also when interrupted
+    /// Write the model here when done, whatever ends the run
     #[arg(long, value_name = "OUT")]
     pub(crate) model: Option<PathBuf>,
+    /// Also write the model as the run goes: after every N examples, or every so often, e.g. 60s, 10m, 2h
+    #[arg(long, value_name = "N|TIME", requires = "model")]
+    pub(crate) save_every: Option<SaveEvery>,
     /// Resume from this model
     #[arg(long, value_name = "IN")]
     pub(crate) resume: Option<PathBuf>,

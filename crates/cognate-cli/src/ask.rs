@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use cognate::Tasks;
 use cognate::run::UnlabelledReport;
 use cognate::stream::{Format, write_example};
@@ -64,9 +64,7 @@ impl Ask {
     /// Flushes, and reports the first error.
     pub(crate) fn finish(mut self, path: &Path) -> anyhow::Result<()> {
         self.flush();
-        match self.failed {
-            Some(error) => Err(error).with_context(|| format!("--ask {}", path.display())),
-            None => Ok(()),
-        }
+        // As text: whoever closes this pipe does not end the program well.
+        self.failed.map_or(Ok(()), |error| bail!("--ask {}: {error}", path.display()))
     }
 }

@@ -1,10 +1,21 @@
-//! Ctrl-C asks the loop to stop at the next batch; a second one stops at once.
+//! Ctrl-C, and requests to end: what was learnt is written first.
+//!
+//! The first signal asks the loop to stop at the next batch. A second one soon after it changes nothing, also while files
+//! are written: people and process managers send several. A third, or any that comes later, ends the program at once; a
+//! file is then the old one or the new one, never a part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::output::say;
+
+/// For so long a second signal changes nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether someone asked to stop.
 #[derive(Debug, Clone)]
@@ -14,11 +25,33 @@ impl Interrupt {
     /// Starts listening.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // The order matters: the first signal finds `asked` unset and sets it, the second ends the program.
-            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
-            flag::register(signal, Arc::clone(&asked))?;
-        }
+        let flag = Arc::clone(&asked);
+        let mut listened = vec![SIGINT, SIGTERM];
+        // `nohup` means it.
+        listened.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
+        let mut signals = Signals::new(listened)?;
+        let listen = move || {
+            let mut heard = Heard::default();
+            for signal in signals.forever() {
+                flag.store(true, Ordering::Relaxed);
+                match heard.next(Instant::now()) {
+                    Answer::Stop => say(&format!(
+                        "interrupted: stopping, and writing what there is; a second signal changes nothing, a third, or one \
+                         after {} s, ends the program at once",
+                        PATIENCE.as_secs()
+                    )),
+                    Answer::Wait => say(
+                        "interrupted again: still stopping and writing; one more signal ends the program at once, and what \
+                         is not yet written is lost",
+                    ),
+                    Answer::End => std::process::exit(128 + signal),
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(listen)
+            .context("cannot listen to signals")?;
         Ok(Self(asked))
     }
 
@@ -27,13 +60,65 @@ impl Interrupt {
         Arc::clone(&self.0)
     }
 
-    /// Forgets that someone asked, so that the next signal does not end the program while it writes.
-    pub(crate) fn hold(&self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
-
     /// Whether someone asked to stop.
     pub(crate) fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a signal does.
+#[derive(Debug, PartialEq)]
+enum Answer {
+    Stop,
+    Wait,
+    End,
+}
+
+/// The signals so far.
+#[derive(Default)]
+struct Heard {
+    first: Option<Instant>,
+    second: bool,
+}
+
+impl Heard {
+    fn next(&mut self, now: Instant) -> Answer {
+        match self.first {
+            None => {
+                self.first = Some(now);
+                Answer::Stop
+            }
+            Some(first) if !self.second && now.duration_since(first) < PATIENCE => {
+                self.second = true;
+                Answer::Wait
+            }
+            Some(_) => Answer::End,
+        }
+    }
+}
+
+/// Whether the program was started so that it does not hear a signal; not known everywhere.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_signal_waits_and_a_third_or_a_late_one_ends() {
+        let start = Instant::now();
+        let answers = |times: &[u64]| {
+            let mut heard = Heard::default();
+            let at = |millis: &u64| heard.next(start + Duration::from_millis(*millis));
+            times.iter().map(at).collect::<Vec<_>>()
+        };
+        assert_eq!(answers(&[0, 1, 2]), [Answer::Stop, Answer::Wait, Answer::End]);
+        assert_eq!(answers(&[0, 9999, 10_001]), [Answer::Stop, Answer::Wait, Answer::End]);
+        assert_eq!(answers(&[0, 10_000]), [Answer::Stop, Answer::End]);
     }
 }

@@ -14,6 +14,8 @@ mod progressive;
 mod relation;
 mod reporting;
 mod rounds;
+mod same_file;
+mod saving;
 mod schema;
 mod settings;
 mod trace;
@@ -29,7 +31,7 @@ pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     arguments.color.apply();
     let quiet = arguments.quiet;
-    let done = match arguments.command {
+    let done = same_file::check(&arguments.command).and_then(|()| match arguments.command {
         Command::Learn(learn) => commands::learn::run(&learn, quiet),
         Command::Compare(compare) => commands::compare::run(&compare, quiet),
         Command::Fit(fit) => commands::fit::run(&fit, quiet),
@@ -41,6 +43,6 @@ pub fn run() -> ExitCode {
         Command::Lab(lab) => commands::lab::run(&lab, quiet),
         Command::Demo(demo) => commands::demo::run(&demo, quiet),
         Command::Parse(parse) => commands::parse::run(&parse),
-    };
+    });
     output::exit_code(done)
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cognate::fit::FitError;
+use cognate::internal::{readable, readable_lines};
 use cognate::model::OpenError;
 use cognate::{Hint, RunError, StreamError};
 pub(crate) use cognate_lab::parallel::Interrupted;
@@ -34,6 +35,22 @@ impl fmt::Display for CheckFailed {
 
 impl std::error::Error for CheckFailed {}
 
+/// What went wrong after learning had begun, and what became of the model.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) problems: Vec<anyhow::Error>,
+    pub(crate) model: Option<String>,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.problems.iter().map(with_causes).collect();
+        f.write_str(&all.join("; "))
+    }
+}
+
+impl std::error::Error for Ended {}
+
 /// Done, but the check failed.
 const FAILED: u8 = 1;
 /// Bad usage, config or data.
@@ -51,6 +68,11 @@ pub(crate) fn exit_code(done: anyhow::Result<()>) -> ExitCode {
     }
     if error.is::<Interrupted>() {
         return ExitCode::from(INTERRUPTED);
+    }
+    if let Some(Ended { problems, model }) = error.downcast_ref() {
+        problems.iter().for_each(report);
+        model.iter().for_each(|model| say(model));
+        return ExitCode::from(BAD);
     }
     report(&error);
     ExitCode::from(if error.is::<CheckFailed>() { FAILED } else { BAD })
@@ -80,7 +102,7 @@ fn with_causes(error: &anyhow::Error) -> String {
 }
 
 fn report(error: &anyhow::Error) {
-    let mut text = format!("{RED}error:{RED:#} {}\n", with_causes(error));
+    let mut text = format!("{RED}error:{RED:#} {}\n", readable_lines(&with_causes(error)));
     let stream = error.chain().find_map(stream_error);
     if let Some(StreamError::Bad { place, excerpt, .. }) = stream {
         let number = place.line.to_string();
@@ -93,7 +115,7 @@ fn report(error: &anyhow::Error) {
     if let Some(StreamError::Bad { .. }) = stream {
         text += "  (--skip-bad N skips and counts up to N bad lines)\n";
     }
-    say(text.trim_end());
+    write_line(text.trim_end());
 }
 
 /// The error of a stream, on its own or as what ended a run.
@@ -118,8 +140,13 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<Hint> {
 
 const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
-/// Writes a line to standard error; a closed one is ignored.
+/// Writes a line to standard error, with everything escaped that would do more than show.
 pub(crate) fn say(line: &str) {
+    write_line(&readable_lines(line));
+}
+
+/// Writes a line as it is to standard error; a closed one is ignored.
+fn write_line(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
@@ -128,10 +155,10 @@ pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
-/// Prints a result and flushes.
+/// Prints a result that people read, and flushes.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     // Pages have no-break spaces between numbers and units; a terminal needs plain ones.
-    let text = text.replace(['\u{a0}', '\u{202f}'], " ");
+    let text = readable_lines(&text.replace(['\u{a0}', '\u{202f}'], " "));
     let mut out = stdout();
     out.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
@@ -153,17 +180,10 @@ pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>
     TextTable::new(header, rows)
 }
 
-/// A name as a terminal can show it: no control characters, no endless length.
+/// A name as a terminal can show it: nothing that controls or hides, no endless length.
 pub(crate) fn shown_name(name: &str) -> String {
     const LONGEST: usize = 40;
-    let mut text: String = name
-        .chars()
-        .take(LONGEST)
-        .flat_map(|c| {
-            let escaped: Vec<char> = if c.is_control() { c.escape_default().collect() } else { vec![c] };
-            escaped
-        })
-        .collect();
+    let mut text = readable(&name.chars().take(LONGEST).collect::<String>());
     if name.chars().count() > LONGEST {
         text.push('…');
     }

@@ -1,6 +1,6 @@
 //! From file, `--set` and flags to one config: default, file, then the command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
@@ -154,6 +154,28 @@ fn read_file(path: &Path) -> anyhow::Result<Value> {
         anchor_files(&mut tree, folder);
     }
     Ok(tree)
+}
+
+/// Files that parameters name, in a config file or by --set; what is wrong with them is told elsewhere.
+pub(crate) fn files_of_config(config: Option<&Path>, sets: &[String]) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    if let Some(tree) = config.and_then(|path| read_file(path).ok()) {
+        collect_files(&tree, &mut files);
+    }
+    for (key, value) in sets.iter().filter_map(|set| set.split_once('=')) {
+        let nested = key.rsplit('.').fold(parse_value(value), |inner, part| json!({ part: inner }));
+        collect_files(&nested, &mut files);
+    }
+    files
+}
+
+fn collect_files(tree: &Value, files: &mut Vec<PathBuf>) {
+    for (key, value) in tree.as_object().into_iter().flatten() {
+        match value {
+            Value::String(file) if key == "file" => files.push(PathBuf::from(file)),
+            other => collect_files(other, files),
+        }
+    }
 }
 
 fn located(path: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use cognate::Tasks;
 use cognate::run::{RoundReport, UnlabelledReport};
 use serde::Serialize;
@@ -75,9 +75,8 @@ impl Trace {
 
     /// Flushes, and reports the first error.
     pub(crate) fn finish(mut self, path: &Path) -> anyhow::Result<()> {
-        match self.failed.take() {
-            Some(error) => Err(error).with_context(|| format!("--trace {}", path.display())),
-            None => self.out.flush().with_context(|| format!("--trace {}", path.display())),
-        }
+        let failed = self.failed.take().or_else(|| self.out.flush().err().map(serde_json::Error::io));
+        // As text: whoever closes this pipe does not end the program well.
+        failed.map_or(Ok(()), |error| bail!("--trace {}: {error}", path.display()))
     }
 }

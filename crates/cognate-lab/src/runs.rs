@@ -124,7 +124,7 @@ impl Observer for Watch<'_> {
         self.hits += u64::from(!report.mistake && report.label > 0.0);
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         if self.lab.pool.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

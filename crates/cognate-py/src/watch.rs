@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cognate::metrics::{Curve, Metrics, Tally};
 use cognate::run::{Observer, Progress, RoundReport};
-use cognate::{TaskId, Tasks};
+use cognate::{Model, TaskId, Tasks};
 use pyo3::prelude::*;
 
 /// Most points of the curve of everything, and of a task's; most tasks that have one.
@@ -128,7 +128,7 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         if self.looked.elapsed() < PATIENCE {
             return ControlFlow::Continue(());
         }

@@ -73,7 +73,7 @@ impl Observer for UntilFlawless {
         }
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         let whole = self.examples / 100;
         if self.mistakes[..whole].last() == Some(&0) {
             ControlFlow::Break(())

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::readable::readable;
+
 /// One thing wrong with a config: where and what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
@@ -64,7 +66,7 @@ impl fmt::Display for ConfigError {
 
 /// A name that no task has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no task is called {name:?}; nearest: {}", nearest.join(", "))]
+#[error("no task is called {name:?}; nearest: {}", readable(&nearest.join(", ")))]
 #[non_exhaustive]
 pub struct UnknownTask {
     /// The name.

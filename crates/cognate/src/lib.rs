@@ -89,6 +89,7 @@ mod learner;
 mod linalg;
 mod nearest;
 mod query;
+mod readable;
 mod rng;
 mod snapshot;
 mod table;
@@ -116,6 +117,7 @@ pub mod internal {
     pub use crate::checks::{CHECKS, Check};
     pub use crate::linalg::{Symmetric, SymmetricError};
     pub use crate::nearest::{nearest_first, nearest_names};
+    pub use crate::readable::{readable, readable_lines};
     pub use crate::rng::generator;
     pub use crate::snapshot::FORMAT_VERSION;
     pub use crate::stream::pipeline::for_each_batch;

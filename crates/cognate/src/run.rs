@@ -9,6 +9,7 @@ use crate::learner::{Outcome, in_task_order};
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::query::Asker;
+use crate::readable::readable;
 use crate::stream::pipeline::for_each_batch;
 use crate::stream::rounds::{Grouper, Round};
 use crate::stream::{Batch, Order, Stream, StreamConfig, StreamError};
@@ -67,15 +68,16 @@ pub trait Observer {
     /// Called after an example without a label was predicted and counted.
     fn observe_unlabelled(&mut self, _report: &UnlabelledReport<'_>, _tasks: &Tasks, _metrics: &Metrics) {}
 
-    /// Called after a batch of a few hundred examples; a break ends the run as if the stream had ended.
-    fn batch_done(&mut self, progress: Progress, tasks: &Tasks, metrics: &Metrics) -> ControlFlow<()>;
+    /// Called after a batch of a few hundred examples, when the model can be saved: it holds whole rounds. A break ends the
+    /// run as if the stream had ended.
+    fn batch_done(&mut self, progress: Progress, model: &Model) -> ControlFlow<()>;
 }
 
 /// Ignores everything.
 impl Observer for () {
     fn observe(&mut self, _: &RoundReport, _: &Tasks, _: &Metrics) {}
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
@@ -137,7 +139,7 @@ pub enum RunError {
     #[error(transparent)]
     Stream(#[from] StreamError),
     /// A margin is infinite or not a number.
-    #[error("round {round}: the margin of task {task} is {margin}; the learner has diverged")]
+    #[error("round {round}: the margin of task {} is {margin}; the learner has diverged", readable(task))]
     Diverged {
         /// The round, counted from 1 over the model's life.
         round: u64,
@@ -197,14 +199,18 @@ pub(crate) fn learn(
         return Err(RunError::Batch { learner: model.learner.about().id });
     }
     let (was_undecided, rounds) = (model.is_undecided(), model.rounds);
+    let columns = model.columns.clone();
     model.agree_on_naming(stream.naming())?;
     let learnt = learn_stream(model, stream, options, observer);
     // Tasks of a round that did not come to its end were named, but not met.
     model.tasks.keep_first(model.learner.as_inspect().tasks());
     if model.rounds > rounds || learnt.as_ref().is_err_and(RunError::has_learnt) {
         model.settle_format();
-    } else if was_undecided {
-        model.undecide();
+    } else {
+        model.columns = columns;
+        if was_undecided {
+            model.undecide();
+        }
     }
     learnt
 }
@@ -222,7 +228,7 @@ pub(crate) fn learn_met(
     let mut run = Run::new(model, vec!["rows".to_owned()], &options, observer);
     let learnt = run.learn(model, batch).and_then(|()| run.finish(model)).map(|()| {
         // There is nothing left to stop.
-        let _ = run.aside.observer.batch_done(Progress::default(), &model.tasks, &model.metrics);
+        let _ = run.aside.observer.batch_done(Progress::default(), model);
     });
     model.tasks.keep_first(model.learner.as_inspect().tasks());
     learnt
@@ -234,7 +240,7 @@ fn learn_stream(
     options: &RunOptions,
     observer: &mut dyn Observer,
 ) -> Result<Progress, RunError> {
-    let mut progress = Progress::default();
+    let (mut progress, rounds) = (Progress::default(), model.rounds);
     let mut run = Run::new(model, stream.input_names(), options, observer);
     let (mut failed, mut stopped) = (None, false);
     for_each_batch(stream, options.passes, options.threads, |batch| {
@@ -243,7 +249,10 @@ fn learn_stream(
             failed = Some(error);
             return ControlFlow::Break(());
         }
-        let flow = run.aside.observer.batch_done(progress, &model.tasks, &model.metrics);
+        if model.rounds > rounds {
+            model.settle_format();
+        }
+        let flow = run.aside.observer.batch_done(progress, model);
         stopped = flow.is_break();
         flow
     })?;
@@ -265,6 +274,7 @@ fn introduce(model: &mut Model, batch: &Batch) -> Result<(), RunError> {
     let introduced = batch
         .introduce_tasks(&mut model.tasks)
         .and_then(|()| batch.introduce_names(&mut model.names))
+        .and_then(|()| model.columns.adopt(&batch.new_columns))
         .inspect_err(|_| {
             model.tasks.keep_first(tasks);
             model.names.keep_first(names);

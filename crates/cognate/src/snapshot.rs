@@ -1,4 +1,4 @@
-//! Model files: their contents byte by byte, and how they are written so that a crash leaves a complete one.
+//! Model files: their contents byte by byte; `file` writes them so that a crash leaves a complete one.
 //!
 //! All numbers are little-endian.
 //!
@@ -15,11 +15,11 @@
 //!
 //! Version 1 differs in the config alone, which `version_1` reads.
 
+mod file;
 mod version_1;
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ use crate::error::{ConfigError, SnapshotError};
 use crate::feature_names::{FeatureNames, Naming};
 use crate::metrics::Metrics;
 use crate::model::{Model, ModelConfig};
-use crate::stream::{Given, class_problem};
+use crate::stream::{ColumnKinds, Given, class_problem};
 use crate::tasks::Tasks;
 
 const MAGIC: &[u8; 8] = b"COGNATE\0";
@@ -46,6 +46,9 @@ struct Header {
     /// Number of tasks that was declared.
     declared_tasks: Option<u64>,
     tasks: Vec<String>,
+    /// What columns of `csv` hold, as far as it is known.
+    #[serde(default, skip_serializing_if = "ColumnKinds::is_empty")]
+    columns: ColumnKinds,
     /// Names of features in the order in which they were met, where they are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     feature_names: Vec<String>,
@@ -66,7 +69,9 @@ impl Model {
             learner: self.config.learner.id().to_owned(),
             config: self.config.clone(),
             declared_tasks: self.tasks.limit().map(|limit| limit as u64),
-            tasks: self.tasks.names().map(str::to_owned).collect(),
+            // Tasks of a round that is still to come have a name, but nothing was learnt of them.
+            tasks: self.tasks.names().take(self.learner.as_inspect().tasks()).map(str::to_owned).collect(),
+            columns: self.columns.clone(),
             feature_names: self.names.iter().map(|(name, _)| name.to_owned()).collect(),
             feature_slots: match self.names.naming() {
                 Naming::Hashed { .. } => self.names.iter().map(|(_, slot)| slot).collect(),
@@ -151,15 +156,18 @@ impl Model {
             rmp_serde::from_slice(metrics).map_err(|error| inconsistent(format!("counts: {error}")))?;
         let metrics = Metrics::restore(tasks.len(), &metrics)?;
         let (rounds, given) = (header.rounds, Given::default());
-        Ok(Self { config: header.config, tasks, names, learner, metrics, rounds, given })
+        let columns = header.columns;
+        Ok(Self { config: header.config, tasks, columns, names, learner, metrics, rounds, given })
     }
 
     /// Writes the model atomically: the file is at every moment either the old one or the new one, complete.
     ///
+    /// Mode and owner of an existing file are kept, the owner where that is permitted; a link still leads to the file.
+    ///
     /// # Errors
     /// When the folder or the disk cannot be written; the old file is then untouched.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
-        write_atomically(path.as_ref(), &self.to_bytes())
+        file::write_atomically(path.as_ref(), &self.to_bytes())
     }
 
     /// Checks that a model can be written there, with an empty temporary file.
@@ -167,10 +175,7 @@ impl Model {
     /// # Errors
     /// When the folder is missing or cannot be written, or the path is something other than a file.
     pub fn check_target(path: &Path) -> Result<(), SnapshotError> {
-        let (_, temporary) = target_and_temporary(path)?;
-        File::create(&temporary)
-            .and_then(|_| fs::remove_file(&temporary))
-            .map_err(|source| io_error(path, "cannot write the model", source))
+        file::check_target(path)
     }
 
     /// Reads a model file.
@@ -179,7 +184,7 @@ impl Model {
     /// As [`Self::from_bytes`], and when the file cannot be read.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|source| io_error(path, "cannot read the model", source))?;
+        let bytes = fs::read(path).map_err(|source| file::io_error(path, "cannot read the model", source))?;
         Self::from_bytes(&bytes)
     }
 }
@@ -258,45 +263,4 @@ impl<'a> Sections<'a> {
         (self.at, self.covered) = (stop, stop);
         Ok(&self.bytes[start..end])
     }
-}
-
-fn io_error(path: &Path, action: &'static str, source: io::Error) -> SnapshotError {
-    SnapshotError::Io { path: path.to_owned(), action, source }
-}
-
-/// The file behind the path, and the temporary one beside it.
-fn target_and_temporary(path: &Path) -> Result<(PathBuf, PathBuf), SnapshotError> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let name = target.file_name().filter(|_| !fs::metadata(&target).is_ok_and(|meta| !meta.is_file()));
-    let Some(name) = name else {
-        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
-        return Err(io_error(path, "cannot write the model", source));
-    };
-    let temporary = target.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
-    Ok((target, temporary))
-}
-
-/// Temporary file, sync, rename, sync of the folder.
-fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), SnapshotError> {
-    let (target, temporary) = target_and_temporary(path)?;
-    let written = write_and_sync(&temporary, bytes)
-        .map_err(|source| io_error(path, "cannot write the model", source))
-        .and_then(|()| {
-            let renamed = fs::rename(&temporary, &target);
-            renamed.map_err(|source| io_error(path, "cannot rename the model into place", source))
-        });
-    if written.is_err() {
-        // What is left of the attempt is of no use to anyone; the error to tell is the one above.
-        let _ = fs::remove_file(&temporary);
-        return written;
-    }
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|source| io_error(path, "cannot sync the folder", source))
-}
-
-fn write_and_sync(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     if stream.order == Order::Adversarial {
         bail!("--order adversarial: every learner is served different examples; there is nothing to compare");
     }
-    check_outputs(&args.data, &[("report", &args.report)])?;
+    check_outputs(&[("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
     let memory = load(args, &stream, &interrupt)?;
     let contest = Contest {
@@ -332,7 +332,7 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         let enough = self.mistakes.len() >= self.limit;
         if enough || self.pool.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -130,7 +130,7 @@ impl Observer for Watch {
         self.0.count(report.task, report.mistake, report.queried);
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{check_outputs, inputs};
 use crate::args::FitArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{self, Interrupted, say, shown_name, spinner, table};
+use crate::output::{self, Ended, Interrupted, say, shown_name, spinner, table};
 use crate::peak_memory::{free_memory_bytes, peak_memory_bytes};
 use crate::relation::RelationTable;
 use crate::reporting::{LARGEST_RELATION, command_line};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut config = fit_config(args)?;
     config.validate()?;
-    check_outputs(&args.data, &[("model", &args.model), ("report", &args.report)])?;
+    check_outputs(&[("model", &args.model), ("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
     let read = ReadOptions::default().labels(Labels::Real).skip_bad(args.skip_bad).stop(interrupt.flag());
     let mut reader = config.reader(inputs(&args.data)?, read)?;
@@ -74,7 +74,6 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     let (model, fitted) = Model::fit(&config, &examples, &options, &watch)?;
     bar.finish_and_clear();
     let stopped = interrupt.asked();
-    interrupt.hold();
     if let Some(path) = &args.model {
         model.save(path)?;
     }
@@ -86,7 +85,10 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
         seconds: started.elapsed(),
     };
     if let Some(path) = &args.report {
-        done.write_report(path)?;
+        done.write_report(path).map_err(|error| {
+            let model = args.model.as_ref().map(|path| format!("the model is saved in {}", path.display()));
+            Ended { problems: vec![error], model }
+        })?;
     }
     done.warn(stopped);
     if args.json {

@@ -1,5 +1,7 @@
 //! `cognate learn`: a stream, learnt as it comes.
 
+mod summary;
+
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -10,8 +12,7 @@ use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
 use cognate::run::{Observer, Progress, RoundReport, RunOptions, UnlabelledReport};
 use cognate::stream::{Format, Input, Labels, ReadOptions, StreamConfig};
-use cognate::{LearnerConfig, Model, QueryConfig, RunConfig, Tasks};
-use serde::Serialize;
+use cognate::{Model, RunConfig, RunError, Tasks};
 use serde_json::json;
 
 use super::{check_outputs, inputs, load_model};
@@ -19,16 +20,16 @@ use crate::args::LearnArgs;
 use crate::ask::Ask;
 use crate::curves::Curves;
 use crate::interrupt::Interrupt;
-use crate::output::{self, Interrupted, say, shown_name, table};
-use crate::peak_memory::peak_memory_bytes;
+use crate::output::{self, Ended, Interrupted, say};
 use crate::progressive::Progressive;
 use crate::reporting::{command_line, page_run};
 use crate::rounds::count_rounds;
+use crate::saving::{Fate, Saver};
 use crate::settings::run_config;
 use crate::trace::Trace;
-use cognate_plot::numbers::duration;
-use cognate_plot::numbers::{count, percent};
+use cognate_plot::numbers::count;
 use cognate_plot::page::report::learn_page;
+use summary::{Counts, Finished, summary, summary_text};
 
 /// Runs the command.
 pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
@@ -46,48 +47,25 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
             model.metrics().total(),
             known_size(&sources, &stream_config),
         ),
+        saver: Saver::new(args.model.clone(), args.save_every, &model),
         stopped: false,
     };
-    let counts = |metrics: &Metrics| [metrics.total().examples, metrics.unlabelled(), metrics.asked()];
-    let before = counts(model.metrics());
+    let before = Counts::of(&model);
     let read = ReadOptions::default()
         .labels(if args.ask.is_some() { Labels::Kept } else { Labels::Optional })
         .skip_bad(args.stream.skip_bad)
         .stop(watch.interrupt.flag());
     let mut stream = model.open(sources, &stream_config, read)?;
     let options = RunOptions { threads: args.threads, ..RunOptions::of(&stream_config) };
-    let progress = model.learn(&mut *stream, &options, &mut watch)?;
-    watch.interrupt.hold();
+    let learnt = model.learn(&mut *stream, &options, &mut watch);
     watch.table.finish(model.metrics());
-    let after = counts(model.metrics());
-    let run = Finished {
-        seconds: watch.table.elapsed(),
-        examples: after[0] - before[0],
-        unlabelled: after[1] - before[1],
-        asked: after[2] - before[2],
-        skipped: progress.skipped,
-    };
-    if let (Some(trace), Some(path)) = (watch.trace, &args.trace) {
-        trace.finish(path)?;
-    }
-    if let (Some(ask), Some(path)) = (watch.ask, &args.ask) {
-        ask.finish(path)?;
-    }
-    if let Some(path) = &args.model {
-        model.save(path)?;
-    }
-    if let (Some(curves), Some(path)) = (&watch.curves, &args.report) {
-        write_report(path, &model, curves, run.seconds)?;
-    }
-    warn(args, &run, watch.stopped);
-    let shared = model.names().shared();
-    if shared > 0 {
-        let names = count(model.names().len() as u64);
-        say(&format!(
-            "note: {} of the slots of {names} feature names are shared (--bits)",
-            count(shared as u64)
-        ));
-    }
+    let seconds = watch.table.elapsed();
+    let stopped = watch.stopped;
+    let skipped = learnt.as_ref().map_or(0, |progress| progress.skipped);
+    let run = Finished { seconds, skipped, ..before.until(&model) };
+    write_outputs(args, &model, &run, learnt.err(), watch)?;
+    warn(args, &run, stopped);
+    note_shared_slots(&model);
     if !quiet {
         model.learner().as_inspect().remarks().iter().for_each(|remark| say(remark));
     }
@@ -98,7 +76,35 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     }
     // The system takes everything back at once; a hundred thousand tables one by one take longer.
     std::mem::forget(model);
-    if watch.stopped { Err(Interrupted.into()) } else { Ok(()) }
+    if stopped { Err(Interrupted.into()) } else { Ok(()) }
+}
+
+/// Writes the model first, whatever ended the run, then everything else, and tells all that went wrong.
+fn write_outputs(
+    args: &LearnArgs,
+    model: &Model,
+    run: &Finished,
+    ended_by: Option<RunError>,
+    mut watch: Watch,
+) -> Result<(), Ended> {
+    let examples = run.examples + run.unlabelled;
+    let saved = watch.saver.finish(model, ended_by.as_ref(), examples);
+    let note = watch.saver.note(&saved, examples);
+    let is_whole = ended_by.is_none();
+    let mut problems: Vec<anyhow::Error> = ended_by.into_iter().map(anyhow::Error::new).collect();
+    if let Fate::Failed(error) = saved {
+        problems.push(error.into());
+    }
+    if let (Some(trace), Some(path)) = (watch.trace, &args.trace) {
+        problems.extend(trace.finish(path).err());
+    }
+    if let (Some(ask), Some(path)) = (watch.ask, &args.ask) {
+        problems.extend(ask.finish(path).err());
+    }
+    if let (true, Some(curves), Some(path)) = (is_whole, &watch.curves, &args.report) {
+        problems.extend(write_report(path, model, curves, run.seconds).err());
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Ended { problems, model: note }) }
 }
 
 /// A fresh model of the config, or the one to resume.
@@ -154,7 +160,7 @@ fn check_learn_outputs(args: &LearnArgs, stream: &StreamConfig) -> anyhow::Resul
     }
     let outputs =
         [("model", &args.model), ("trace", &args.trace), ("ask", &args.ask), ("report", &args.report)];
-    check_outputs(&args.data, &outputs)
+    check_outputs(&outputs)
 }
 
 /// Bytes to read in one pass over files.
@@ -170,6 +176,7 @@ struct Watch {
     curves: Option<Curves>,
     table: Progressive,
     interrupt: Interrupt,
+    saver: Saver,
     stopped: bool,
 }
 
@@ -193,29 +200,14 @@ impl Observer for Watch {
         }
     }
 
-    fn batch_done(&mut self, progress: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, progress: Progress, model: &Model) -> ControlFlow<()> {
         self.table.position(progress.position);
+        self.saver.batch_done(model)?;
         self.stopped = self.interrupt.asked();
         self.ask.iter_mut().for_each(Ask::flush);
         let failed = self.trace.as_ref().is_some_and(Trace::has_failed)
             || self.ask.as_ref().is_some_and(Ask::has_failed);
         if self.stopped || failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-/// What this run did, besides what the model counts over its life.
-struct Finished {
-    seconds: Duration,
-    examples: u64,
-    /// Lines without a label, and those of them that were asked for.
-    unlabelled: u64,
-    asked: u64,
-    skipped: u64,
-}
-
-impl Finished {
-    fn rate(&self) -> f64 {
-        self.examples as f64 / self.seconds.as_secs_f64().max(1e-9)
     }
 }
 
@@ -243,134 +235,21 @@ fn warn(args: &LearnArgs, run: &Finished, stopped: bool) {
     }
 }
 
+fn note_shared_slots(model: &Model) {
+    let shared = model.names().shared();
+    if shared > 0 {
+        let names = count(model.names().len() as u64);
+        say(&format!(
+            "note: {} of the slots of {names} feature names are shared (--bits)",
+            count(shared as u64)
+        ));
+    }
+}
+
 fn write_report(path: &Path, model: &Model, curves: &Curves, seconds: Duration) -> anyhow::Result<()> {
     let name = model.config().learner.id();
     let page = learn_page(&page_run(name, model, curves, seconds.as_secs_f64()), &command_line());
     std::fs::write(path, page).with_context(|| format!("--report {}", path.display()))?;
     say(&format!("report: {}", path.display()));
     Ok(())
-}
-
-/// The summary that programs read; counts are over the model's life, times over this run.
-#[derive(Serialize)]
-struct Summary<'a> {
-    examples: u64,
-    mistakes: u64,
-    error: f64,
-    f1: f64,
-    updates: u64,
-    queries: u64,
-    unlabelled: u64,
-    asked: u64,
-    skipped: u64,
-    tasks: TaskRows<'a>,
-    learner: &'a LearnerConfig,
-    query: &'a QueryConfig,
-    config: &'a ModelConfig,
-    run_examples: u64,
-    seconds: f64,
-    examples_per_second: f64,
-    peak_memory_bytes: Option<u64>,
-}
-
-/// The tasks of a model, one row each, made while they are written: there may be a million.
-struct TaskRows<'a>(&'a Model);
-
-impl Serialize for TaskRows<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Row<'a> {
-            task: &'a str,
-            examples: u64,
-            mistakes: u64,
-            error: f64,
-            precision: f64,
-            recall: f64,
-            f1: f64,
-            updates: u64,
-            queries: u64,
-        }
-        serializer.collect_seq(self.0.tasks().sorted().into_iter().map(|task| {
-            let tally = self.0.metrics().task(task);
-            Row {
-                task: self.0.tasks().name(task),
-                examples: tally.examples,
-                mistakes: tally.mistakes,
-                error: tally.error(),
-                precision: tally.precision(),
-                recall: tally.recall(),
-                f1: tally.f1(),
-                updates: tally.updates,
-                queries: tally.queries,
-            }
-        }))
-    }
-}
-
-fn summary<'a>(model: &'a Model, run: &Finished) -> Summary<'a> {
-    let total = model.metrics().total();
-    Summary {
-        examples: total.examples,
-        mistakes: total.mistakes,
-        error: total.error(),
-        f1: total.f1(),
-        updates: total.updates,
-        queries: total.queries,
-        unlabelled: model.metrics().unlabelled(),
-        asked: model.metrics().asked(),
-        skipped: run.skipped,
-        tasks: TaskRows(model),
-        learner: &model.config().learner,
-        query: &model.config().query,
-        config: model.config(),
-        run_examples: run.examples,
-        seconds: run.seconds.as_secs_f64(),
-        examples_per_second: run.rate(),
-        peak_memory_bytes: peak_memory_bytes(),
-    }
-}
-
-/// Most tasks that the summary for people lists.
-const LISTED: usize = 20;
-
-fn summary_text(model: &Model, run: &Finished) -> String {
-    let total = model.metrics().total();
-    let asks_all = model.config().query.is_all();
-    let row = |name: String, tally: &cognate::metrics::Tally| {
-        let mut row = vec![
-            name,
-            count(tally.examples),
-            count(tally.mistakes),
-            percent(tally.error(), 2),
-            percent(tally.f1(), 2),
-            count(tally.updates),
-        ];
-        row.extend((!asks_all).then(|| count(tally.queries)));
-        row
-    };
-    let sorted = model.tasks().sorted();
-    let mut rows: Vec<_> = sorted
-        .iter()
-        .take(LISTED)
-        .map(|task| row(shown_name(model.tasks().name(*task)), &model.metrics().task(*task)))
-        .collect();
-    if sorted.len() > LISTED {
-        rows.push(vec![format!("… {} more", count((sorted.len() - LISTED) as u64))]);
-    }
-    rows.push(row("all".to_owned(), total));
-    let mut header = vec!["task", "examples", "mistakes", "error", "F1", "updates"];
-    header.extend((!asks_all).then_some("labels asked"));
-    let table = table(&header, rows).trim_fmt();
-    let memory =
-        peak_memory_bytes().map_or(String::new(), |peak| format!(", peak memory {}", output::bytes(peak)));
-    let unlabelled = match run.unlabelled {
-        0 => String::new(),
-        some => format!(" and {} lines without a label", count(some)),
-    };
-    format!(
-        "{table}\n\n{} examples{unlabelled} in {} ({} per second){memory}",
-        count(run.examples),
-        duration(run.seconds.as_secs_f64()),
-        count(run.rate() as u64),
-    )
 }

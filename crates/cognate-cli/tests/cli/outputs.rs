@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use super::support::{Folder, PROGRAM, Ran, related};
 
 /// Runs a line of bash in the folder, with `$cognate` the program.
-fn bash(folder: &Folder, line: &str) -> Ran {
+pub(crate) fn bash(folder: &Folder, line: &str) -> Ran {
     let Output { status, stdout, stderr } = Command::new("timeout")
         .args(["120", "bash", "-o", "pipefail", "-c", line])
         .env("cognate", PROGRAM)

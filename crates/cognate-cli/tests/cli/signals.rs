@@ -1,13 +1,14 @@
-//! Ctrl-C and SIGTERM: is what was learnt kept in a whole model?
+//! Ctrl-C, SIGTERM and SIGHUP: is what was learnt kept in a whole model?
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::support::{Folder, cognate, related};
+use super::support::{Folder, PROGRAM, cognate, related};
 
 /// Kills the program if a test fails before it ends.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -17,9 +18,15 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn start(folder: &Folder, line: &str) -> Self {
-        let child = cognate()
-            .args(line.split_whitespace())
+    /// Starts the program so that it hears signals, whoever started the tests.
+    pub(crate) fn start(folder: &Folder, line: &str) -> Self {
+        let signals = ["--default-signal=INT,TERM,HUP", PROGRAM];
+        Self::spawn(folder, Command::new("env").args(signals).args(line.split_whitespace()))
+    }
+
+    fn spawn(folder: &Folder, command: &mut Command) -> Self {
+        let child = command
+            .envs(cognate().get_envs().filter_map(|(name, value)| Some((name, value?))))
             .current_dir(folder.path(""))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -30,7 +37,7 @@ impl Running {
     }
 
     /// Waits for the first row of the progressive table; returns the rest of standard error.
-    fn under_way(&mut self) -> impl Read + use<> {
+    pub(crate) fn under_way(&mut self) -> impl Read + use<> {
         let mut rest = BufReader::new(self.0.stderr.take().expect("a pipe"));
         let mut line = String::new();
         while !line.trim_end().ends_with('1') {
@@ -40,13 +47,19 @@ impl Running {
         rest
     }
 
-    fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args(["-s", name, &self.0.id().to_string()]).status();
-        assert!(sent.expect("kill").success());
+    pub(crate) fn signal(&self, name: &str) {
+        assert!(self.try_signal(name), "the program runs");
     }
 
-    /// The exit status, if the program ends within the time.
-    fn ended_within(&mut self, time: Duration) -> Option<ExitStatus> {
+    /// Whether there was still a program to send a signal to.
+    fn try_signal(&self, name: &str) -> bool {
+        let mut kill = Command::new("kill");
+        let sent = kill.args(["-s", name, &self.0.id().to_string()]).stderr(Stdio::null()).status();
+        sent.expect("kill").success()
+    }
+
+    /// The exit status, if it comes within the time.
+    pub(crate) fn ended_within(&mut self, time: Duration) -> Option<ExitStatus> {
         let started = Instant::now();
         loop {
             match self.0.try_wait().expect("a child") {
@@ -78,7 +91,7 @@ fn stops(signal: &str, flags: &str) {
     let examples = inside["examples"].as_u64().unwrap();
     assert!(examples > 1, "the model is the new one");
     assert_eq!(folder.names(), ["a.svm", "m.cog", "old.svm"], "no temporary file is left");
-    // The model ends with a whole round, so a run can resume from it.
+    // The model holds what was learnt to a round, so going on from it is possible.
     folder.output("learn a.svm --quiet --resume m.cog --model m.cog");
 }
 
@@ -109,7 +122,7 @@ fn ctrl_c_stops_a_stream_that_never_ends() {
     let mut input = running.0.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let text = related(1, 1000);
-        // Ends when the program does.
+        // Ends when the program has gone.
         while input.write_all(text.as_bytes()).is_ok() {}
     });
     let _rest = running.under_way();
@@ -131,7 +144,7 @@ fn ctrl_c_stops_a_stream_that_is_silent() {
     while !line.contains("4,096") {
         assert!(rest.read_line(&mut line).unwrap() > 0, "{line}");
     }
-    // The rest is learnt in no time; then the program waits for input.
+    // What is left to learn takes no time; then it waits for input.
     std::thread::sleep(Duration::from_millis(500));
     running.signal("INT");
     let status = running.ended_within(Duration::from_secs(5)).expect("it stops though nothing comes");
@@ -141,21 +154,149 @@ fn ctrl_c_stops_a_stream_that_is_silent() {
 }
 
 #[test]
-fn a_second_ctrl_c_ends_at_once() {
+fn a_hangup_leaves_a_whole_model() {
+    stops("HUP", "");
+}
+
+#[test]
+fn a_hangup_is_ignored_where_the_program_was_started_to_ignore_it() {
+    let folder = Folder::with("a.svm", related(1, 5000));
+    let line = format!("trap '' HUP; exec {PROGRAM} learn a.svm --passes 4000000000 --model m.cog");
+    let mut running = Running::spawn(&folder, Command::new("bash").args(["-c", &line]));
+    let _rest = running.under_way();
+    running.signal("HUP");
+    assert!(running.ended_within(Duration::from_millis(500)).is_none(), "nohup means it");
+    running.signal("TERM");
+    let status = running.ended_within(Duration::from_secs(20)).expect("it stops soon");
+    assert_eq!(status.code(), Some(130));
+}
+
+#[test]
+fn a_second_ctrl_c_changes_nothing_and_the_model_is_saved() {
     let folder = Folder::new();
     let mut running = Running::start(&folder, "learn - --model m.cog");
     let mut input = running.0.stdin.take().unwrap();
     input.write_all(related(1, 5000).as_bytes()).unwrap();
-    let _rest = running.under_way();
+    let mut rest = running.under_way();
     running.signal("INT");
-    std::thread::sleep(Duration::from_millis(100));
-    // The program may have ended already.
-    let _ =
-        Command::new("kill").args(["-s", "INT", &running.0.id().to_string()]).stderr(Stdio::null()).status();
-    let status = running.ended_within(Duration::from_secs(5)).expect("it stops at once");
-    assert_eq!(status.code(), Some(130));
+    // It may have gone already.
+    running.try_signal("INT");
+    let status = running.ended_within(Duration::from_secs(20)).expect("it stops soon");
+    let mut told = String::new();
+    rest.read_to_string(&mut told).unwrap();
+    assert_eq!(status.code(), Some(130), "{told}");
+    assert!(
+        told.contains("a second signal changes nothing, a third, or one after 10 s, ends the program"),
+        "{told}"
+    );
     drop(input);
-    assert!(folder.names().iter().all(|name| name == "m.cog"), "no temporary file: {:?}", folder.names());
+    assert_eq!(folder.names(), ["m.cog"], "the model, and no temporary file");
+    folder.output("inspect m.cog");
+}
+
+/// Runs a program that cannot stop, since nobody reads its trace; sends it signals, and gives what it did.
+fn while_it_is_stuck(send: impl FnOnce(&Running, &mut dyn BufRead)) -> (Folder, ExitStatus) {
+    let folder = Folder::with("a.svm", related(1, 5000));
+    folder.write("old.svm", "+1 qid:1 1:1\n");
+    folder.output("learn old.svm --quiet --model m.cog");
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
+    let mut running = Running::start(&folder, "learn a.svm --passes 4000000000 --model m.cog --trace pipe");
+    let reader = std::fs::File::open(folder.path("pipe")).unwrap();
+    let mut rest = BufReader::new(running.under_way());
+    send(&running, &mut rest);
+    let status = running.ended_within(Duration::from_secs(5)).expect("it ends at once");
+    drop(reader);
+    (folder, status)
+}
+
+/// Waits until the program has said something.
+fn wait_for(text: &str, rest: &mut dyn BufRead) {
+    let mut line = String::new();
+    while !line.contains(text) {
+        line.clear();
+        assert!(rest.read_line(&mut line).unwrap() > 0, "it ended before it said {text:?}");
+    }
+}
+
+#[test]
+fn a_third_signal_ends_at_once_and_leaves_the_old_model() {
+    let (folder, status) = while_it_is_stuck(|running, rest| {
+        running.signal("INT");
+        wait_for("interrupted: stopping", rest);
+        running.signal("HUP");
+        wait_for("one more signal ends the program at once", rest);
+        running.signal("TERM");
+    });
+    assert_eq!(status.code(), Some(128 + 15));
+    assert!(folder.output("inspect m.cog").contains("examples  1"), "the old model is whole");
+}
+
+#[test]
+fn a_second_signal_that_comes_late_ends_at_once() {
+    let (folder, status) = while_it_is_stuck(|running, rest| {
+        running.signal("INT");
+        wait_for("interrupted: stopping", rest);
+        std::thread::sleep(Duration::from_millis(10_100));
+        running.signal("TERM");
+    });
+    assert_eq!(status.code(), Some(128 + 15));
+    assert!(folder.output("inspect m.cog").contains("examples  1"), "the old model is whole");
+}
+
+/// One task of so many features that writing its model takes a while.
+fn wide(features: usize) -> String {
+    let mut text = String::new();
+    for at in 0..features / 1000 {
+        write!(text, "{} qid:1", if at % 2 == 0 { "+1" } else { "-1" }).unwrap();
+        (1..=1000).for_each(|feature| write!(text, " {}:1", at * 1000 + feature).unwrap());
+        text.push('\n');
+    }
+    text
+}
+
+/// Signals two and three in a row, at times that follow from a seed, while it learns and while it saves. The model is always
+/// whole, and after two signals it is the new one. `COGNATE_CASES` sets how many times.
+#[test]
+fn signals_at_any_time_never_lose_the_model() {
+    let cases: u64 = std::env::var("COGNATE_CASES").map_or(24, |cases| cases.parse().expect("a number"));
+    let folder = Folder::with("a.svm", wide(100_000));
+    folder.write("old.svm", "+1 qid:1 1:1\n");
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut below = |limit: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) % limit
+    };
+    let mut kept = 0;
+    for case in 0..cases {
+        folder.output("learn old.svm --quiet --model m.cog");
+        let mut running = Running::start(&folder, "learn a.svm --passes 4000000000 --model m.cog");
+        let mut rest = running.under_way();
+        std::thread::sleep(Duration::from_millis(below(60)));
+        let signals = 2 + usize::from(case % 3 == 2);
+        let names: Vec<&str> = (0..signals).map(|_| ["INT", "TERM", "HUP"][below(3) as usize]).collect();
+        for name in &names {
+            running.try_signal(name);
+            std::thread::sleep(Duration::from_micros(below(40_000)));
+        }
+        let status = running.ended_within(Duration::from_mins(1)).expect("it stops");
+        let mut told = String::new();
+        rest.read_to_string(&mut told).unwrap();
+        let inside: serde_json::Value = serde_json::from_str(&folder.output("inspect m.cog --json")).unwrap();
+        let is_new = inside["examples"].as_u64().unwrap() > 1;
+        kept += u64::from(is_new);
+        if signals == 2 {
+            assert!(is_new && status.code() == Some(130), "case {case}, {names:?}: {status:?}\n{told}");
+        }
+        assert!(
+            [129, 130, 143].contains(&status.code().unwrap()),
+            "case {case}, {names:?}: {status:?}\n{told}"
+        );
+    }
+    folder.output("learn old.svm --quiet --model m.cog");
+    assert_eq!(folder.names(), ["a.svm", "m.cog", "old.svm"], "leftovers are removed by the next save");
+    assert!(kept >= 2 * (cases / 3), "{kept} of {cases} models are the new one");
 }
 
 #[test]

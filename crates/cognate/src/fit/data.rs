@@ -9,7 +9,7 @@ use super::FitError;
 use super::loss::Loss;
 use crate::example::{Example, SparseView, TaskId};
 use crate::feature_names::{NameList, Naming};
-use crate::stream::{Batch, Stream};
+use crate::stream::{Batch, ColumnKind, Stream};
 use crate::tasks::Tasks;
 
 /// Labelled examples, to be fitted all at once.
@@ -27,6 +27,8 @@ pub struct Examples {
     /// Names of features that the stream met, where they have names.
     names: NameList,
     naming: Naming,
+    /// What columns of `csv` hold.
+    columns: Vec<(String, ColumnKind)>,
 }
 
 /// Kind of the labels.
@@ -59,7 +61,7 @@ impl Examples {
     /// As [`Self::read`].
     pub fn read_as(stream: &mut dyn Stream, tasks: &Tasks, kind: Option<Kind>) -> Result<Self, FitError> {
         let (mut tasks, mut batch, mut all) = (tasks.clone(), Batch::default(), Batch::default());
-        let (mut unlabelled, mut skipped, mut names) = (0, 0, NameList::default());
+        let (mut unlabelled, mut skipped, mut names, mut columns) = (0, 0, NameList::default(), Vec::new());
         loop {
             stream.fill(&mut batch)?;
             skipped += batch.skipped();
@@ -68,6 +70,7 @@ impl Examples {
             }
             batch.introduce_tasks(&mut tasks)?;
             batch.new_names.iter().for_each(|(name, feature)| names.push(name, feature));
+            columns.append(&mut batch.new_columns);
             for example in batch.examples() {
                 if example.label.is_nan() {
                     unlabelled += 1;
@@ -77,7 +80,7 @@ impl Examples {
             }
         }
         let naming = stream.naming();
-        Ok(Self { names, naming, ..Self::collect(tasks, all, unlabelled, skipped, kind)? })
+        Ok(Self { names, naming, columns, ..Self::collect(tasks, all, unlabelled, skipped, kind)? })
     }
 
     fn collect(
@@ -146,7 +149,8 @@ impl Examples {
         let number = |leader: &u32| inputs.binary_search(leader).expect("every leader is an input") as u32;
         let input_of = leader.iter().map(number).collect();
         let (names, naming) = (NameList::default(), Naming::Numbered);
-        Self { tasks, batch, input_of, inputs, kind, unlabelled, skipped, names, naming }
+        let columns = Vec::new();
+        Self { tasks, batch, input_of, inputs, kind, unlabelled, skipped, names, naming, columns }
     }
 
     fn check_tasks(&self) -> Result<(), FitError> {
@@ -191,8 +195,13 @@ impl Examples {
     pub fn subset(&self, positions: &[usize]) -> Self {
         let mut batch = Batch::default();
         positions.iter().for_each(|at| batch.push(self.batch.example(*at)));
-        let (names, naming) = (self.names.clone(), self.naming);
-        Self { names, naming, ..Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0) }
+        let (names, naming, columns) = (self.names.clone(), self.naming, self.columns.clone());
+        Self { names, naming, columns, ..Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0) }
+    }
+
+    /// What columns of `csv` hold.
+    pub(crate) fn columns(&self) -> &[(String, ColumnKind)] {
+        &self.columns
     }
 
     /// What the numbers of features stand for.

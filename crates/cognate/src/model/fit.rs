@@ -41,6 +41,7 @@ impl Model {
                 return Err(StreamError::foreign_feature(name).into());
             }
         }
+        model.columns.adopt(examples.columns())?;
         model.settle_format();
         if examples.kind() == Kind::Classification {
             for example in examples.examples() {

@@ -63,7 +63,7 @@ impl Observer for Last {
         self.0 = Some(RoundReport { round, task, label, margin, mistake: false, updated: false, queried });
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

@@ -29,7 +29,7 @@ use crate::fit::Kind;
 use crate::metrics::Metrics;
 use crate::nearest::nearest_names;
 use crate::query::QueryConfig;
-use crate::stream::Given;
+use crate::stream::{ColumnKinds, Given};
 use crate::tasks::Tasks;
 
 /// A learner with everything it needs to continue: its config, tasks, names of features and counts.
@@ -37,6 +37,8 @@ use crate::tasks::Tasks;
 pub struct Model {
     pub(crate) config: ModelConfig,
     pub(crate) tasks: Tasks,
+    /// What columns of `csv` hold, as far as it is known.
+    pub(crate) columns: ColumnKinds,
     pub(crate) names: FeatureNames,
     pub(crate) learner: Learner,
     pub(crate) metrics: Metrics,
@@ -61,7 +63,8 @@ impl Model {
     /// A model that has learnt nothing yet, or that the caller fills.
     fn made(config: ModelConfig, tasks: Tasks, learner: Learner) -> Self {
         let (names, metrics, given) = (config.fresh_names(), Metrics::default(), Given::default());
-        Self { config, tasks, names, learner, metrics, rounds: 0, given }
+        let columns = ColumnKinds::default();
+        Self { config, tasks, columns, names, learner, metrics, rounds: 0, given }
     }
 
     /// A model of the same config that has learnt nothing, to run a stream again.

@@ -6,8 +6,8 @@ use crate::error::ConfigError;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::stream::{
-    Format, Input, Labels, NamingConfig, ReadOptions, Reader, ReaderPlan, RowTasks, Stream, StreamConfig,
-    StreamError, Table, TableError, TableStream, naming_problem,
+    ColumnKinds, Format, Input, Labels, NamingConfig, ReadOptions, Reader, ReaderPlan, RowTasks, Stream,
+    StreamConfig, StreamError, Table, TableError, TableStream, naming_problem,
 };
 
 impl RunConfig {
@@ -23,6 +23,7 @@ impl RunConfig {
             format: format.clone(),
             one_vs_all: *one_vs_all,
             names: FeatureNames::new(naming, self.features),
+            columns: ColumnKinds::default(),
             label_column_may_miss: false,
             preprocess: self.stream.preprocess(),
             features: self.features,
@@ -110,6 +111,7 @@ impl Model {
             format: format.clone(),
             one_vs_all: self.config.one_vs_all,
             names,
+            columns: self.columns.clone(),
             label_column_may_miss: false,
             preprocess: self.config.preprocess,
             features: self.config.features,

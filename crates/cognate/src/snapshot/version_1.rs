@@ -7,7 +7,7 @@ use crate::algorithms::LearnerConfig;
 use crate::choice::NoParameters;
 use crate::model::ModelConfig;
 use crate::query::QueryConfig;
-use crate::stream::{CsvConfig, Format, HashedConfig, NamingConfig, Preprocess, VwConfig};
+use crate::stream::{ColumnKinds, CsvConfig, Format, HashedConfig, NamingConfig, Preprocess, VwConfig};
 
 /// A header as version 1 wrote it.
 #[derive(Deserialize)]
@@ -92,7 +92,17 @@ pub(super) fn read(text: &[u8]) -> serde_json::Result<Header> {
         query,
         seed,
     };
-    Ok(Header { min_reader, learner, config, declared_tasks, tasks, feature_names, feature_slots, rounds })
+    Ok(Header {
+        min_reader,
+        learner,
+        config,
+        declared_tasks,
+        tasks,
+        columns: ColumnKinds::default(),
+        feature_names,
+        feature_slots,
+        rounds,
+    })
 }
 
 /// Numbers where the format has numbers, unless nothing was learnt yet; else names, hashed where there are bits.

@@ -2,7 +2,7 @@
 
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::feature_names::{FeatureNames, NameList, Naming};
-use crate::stream::{Preprocess, StreamError};
+use crate::stream::{ColumnKind, Preprocess, StreamError};
 use crate::tasks::Tasks;
 
 /// A batch of examples, with the names of the tasks that appear in it for the first time.
@@ -27,6 +27,8 @@ pub struct Batch {
     first_new_task: u32,
     /// Names of features met for the first time, with their numbers.
     pub(crate) new_names: NameList,
+    /// What columns of `csv` turned out to hold.
+    pub(crate) new_columns: Vec<(String, ColumnKind)>,
     /// Bad lines skipped since the batch before.
     pub(crate) skipped: u64,
     /// Bytes of input read so far, as stored on disk.
@@ -190,6 +192,7 @@ impl Batch {
         self.new_tasks.clear();
         self.first_new_task = 0;
         self.new_names.clear();
+        self.new_columns.clear();
         self.skipped = 0;
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A cell that is a number is the value of the feature called as its column; a text is the feature `<column>=<text>` of
 //! value 1; an empty cell is no feature. So a cell alone decides what it means, whatever came before. A column must
-//! keep to numbers or to texts all the same, unless it is said to be categorical: a slip must not pass for a category.
+//! keep to numbers or to texts all the same, in every file and for the model's whole life, unless it is said to be
+//! categorical: a slip must not pass for a category.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use super::named::{NamedLine, Repeats, Target};
 use super::number::parse_f64;
 use super::reader::LineParser;
 use super::svm::{Bad, Parsed};
-use super::{CsvConfig, Labels};
+use super::{ColumnKind, ColumnKinds, CsvConfig, Labels};
 use crate::example::is_valid;
 use crate::feature_names::FeatureNames;
 use crate::nearest::nearest_names;
@@ -29,11 +30,13 @@ pub(crate) struct CsvParser {
     one_vs_all: bool,
     /// Whether a file without the label column is one of unlabelled rows.
     label_may_miss: bool,
+    /// What columns are known to hold, whichever input said so.
+    known: ColumnKinds,
     /// Columns of the present input; none before its header.
     columns: Vec<Column>,
     fields: Vec<Field>,
     /// Kinds of columns that the present row shows first.
-    kinds: Vec<(usize, Kind)>,
+    kinds: Vec<(usize, ColumnKind)>,
     features: NamedLine,
 }
 
@@ -41,7 +44,9 @@ pub(crate) struct CsvParser {
 struct Column {
     name: String,
     role: Role,
-    kind: Option<Kind>,
+    kind: Option<ColumnKind>,
+    /// Whether the kind was known before this input.
+    remembered: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,12 +56,6 @@ enum Role {
     Feature,
     /// A feature whose cells are texts, whatever they look like.
     Categorical,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Number,
-    Text,
 }
 
 /// A cell in the buffer, without its quotes and the blanks around it.
@@ -69,12 +68,19 @@ struct Field {
 }
 
 impl CsvParser {
-    pub(crate) fn new(labels: Labels, config: &CsvConfig, one_vs_all: bool, label_may_miss: bool) -> Self {
+    pub(crate) fn new(
+        labels: Labels,
+        config: &CsvConfig,
+        known: ColumnKinds,
+        one_vs_all: bool,
+        label_may_miss: bool,
+    ) -> Self {
         Self {
             rule: LabelRule::new(labels),
             config: config.clone(),
             one_vs_all,
             label_may_miss,
+            known,
             columns: Vec::new(),
             fields: Vec::new(),
             kinds: Vec::new(),
@@ -95,7 +101,8 @@ impl CsvParser {
                 let name = shown(name.as_bytes());
                 return Err((field.start, Problem::ColumnTwice { name, before }));
             }
-            columns.push(Column { name, role: Role::Feature, kind: None });
+            let kind = self.known.kind(&name);
+            columns.push(Column { name, role: Role::Feature, kind, remembered: kind.is_some() });
         }
         let config = &self.config;
         let mut give = |name: &str, role: Role, needed: bool| match places.get(name) {
@@ -128,15 +135,15 @@ impl CsvParser {
     fn feature(&mut self, buffer: &[u8], at: usize, text: &str) -> Result<(), Bad> {
         let (column, place) = (&self.columns[at], self.fields[at].start);
         let number = if column.role == Role::Categorical { None } else { parse_f64(text.as_bytes()) };
-        let kind = if number.is_some() { Kind::Number } else { Kind::Text };
+        let kind = if number.is_some() { ColumnKind::Number } else { ColumnKind::Text };
         let found = || shown(&buffer[self.fields[at].start..self.fields[at].end]);
         match column.kind {
             _ if column.role == Role::Categorical => {}
             None => self.kinds.push((at, kind)),
             Some(before) if before == kind => {}
             Some(before) => {
+                let expected = expected(before, column.remembered);
                 let (found, column) = (found(), shown(column.name.as_bytes()));
-                let expected = if before == Kind::Number { "a number" } else { "a text" };
                 return Err((place, Problem::Cell { found, column, expected }));
             }
         }
@@ -201,7 +208,10 @@ impl CsvParser {
         };
         let parsed = self.features.finish(&target, batch, tasks, names)?;
         for (at, kind) in &self.kinds {
-            self.columns[*at].kind = Some(*kind);
+            let column = &mut self.columns[*at];
+            column.kind = Some(*kind);
+            self.known.insert(column.name.clone(), *kind);
+            batch.new_columns.push((column.name.clone(), *kind));
         }
         Ok(parsed)
     }
@@ -250,6 +260,16 @@ impl Field {
         let text =
             std::str::from_utf8(bytes).map_err(|_| (self.start, Problem::Name { found: shown(bytes) }))?;
         Ok(if self.doubled { text.replace("\"\"", "\"").into() } else { text.into() })
+    }
+}
+
+/// What a column holds, and since when, for messages.
+fn expected(kind: ColumnKind, remembered: bool) -> &'static str {
+    match (kind, remembered) {
+        (ColumnKind::Number, false) => "a number, as in the rows before",
+        (ColumnKind::Text, false) => "a text, as in the rows before",
+        (ColumnKind::Number, true) => "a number, as in what was read before this file",
+        (ColumnKind::Text, true) => "a text, as in what was read before this file",
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use super::table::TableError;
 use crate::example::LARGEST_VALUE;
 use crate::hint::Hint;
+use crate::readable::{is_readable, readable};
 
 /// A place in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl fmt::Display for Place {
 /// The part of a bad line around the problem, made readable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
-    /// The text, with harmless characters in place of control characters.
+    /// The text, with harmless characters in place of those that control or hide.
     pub text: String,
     /// Characters before the place of the problem.
     pub caret: usize,
@@ -42,7 +43,7 @@ impl Excerpt {
         let end = line.len().min(start + LENGTH);
         let readable = |bytes: &[u8]| -> String {
             let text = String::from_utf8_lossy(bytes);
-            text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+            text.chars().map(|c| if is_readable(c) { c } else { '\u{fffd}' }).collect()
         };
         let mut before = readable(&line[start..at]);
         if start > 0 {
@@ -235,13 +236,13 @@ pub enum Problem {
         found: String,
     },
     /// A text among numbers, or a number among texts.
-    #[error("found {found} in column {column}; expected {expected}, as in the rows before")]
+    #[error("found {found} in column {column}; expected {expected}")]
     Cell {
         /// The cell.
         found: String,
         /// The column.
         column: String,
-        /// What the rows before hold.
+        /// What the rows before hold, and where they are.
         expected: &'static str,
     },
     /// A text under a name that holds the sign between name and text.
@@ -297,7 +298,7 @@ pub enum Problem {
 }
 
 fn list(known: &[String]) -> String {
-    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
+    if known.is_empty() { String::new() } else { format!(" ({})", readable(&known.join(", "))) }
 }
 
 impl Problem {
@@ -366,7 +367,8 @@ pub enum StreamError {
     Table(#[from] TableError),
     /// The stream was made for another model.
     #[error(
-        "task {task} of the stream is not the next one that the model would meet: the stream was made for another model"
+        "task {} of the stream is not the next one that the model would meet: the stream was made for another model",
+        readable(task)
     )]
     ForeignTask {
         /// The task.
@@ -387,6 +389,14 @@ pub enum StreamError {
         found: String,
         /// What features of the model are.
         expected: String,
+    },
+    /// A column that holds texts in the stream and numbers in the model, or the other way round.
+    #[error(
+        "column {column} of the stream does not hold what it holds in the model: the stream was made for another model"
+    )]
+    ForeignColumn {
+        /// The name.
+        column: String,
     },
     /// Standard input was to be read again.
     #[error("standard input can be read only once")]
@@ -436,6 +446,7 @@ mod tests {
         let long = Excerpt::around(&[b'7'; 1000], 500);
         assert_eq!((long.text.chars().count(), long.caret), (92, 51));
         assert_eq!(Excerpt::around(b"a\x1b\xff", 2).text, "a\u{fffd}\u{fffd}");
+        assert_eq!(Excerpt::around("a\u{202e}b\u{200b}".as_bytes(), 1).text, "a\u{fffd}b\u{fffd}");
     }
 
     #[test]

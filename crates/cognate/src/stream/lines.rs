@@ -1,6 +1,7 @@
 //! Lines of any length from any reader, over one reused buffer.
 
 use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Readable bytes that always follow a line in the buffer, so that number parsing may load a word at its end.
 pub(crate) const SLACK: usize = 32;
@@ -33,7 +34,7 @@ pub(crate) struct Line {
 /// What is next.
 pub(crate) enum Next {
     Line(Line),
-    /// A line beyond [`LONGEST_LINE`]; the rest of the input is not read.
+    /// A line beyond [`LONGEST_LINE`], whose end has not been read.
     TooLong,
     End,
 }
@@ -73,6 +74,25 @@ impl Lines {
             }
             if self.filled - self.start > LONGEST_LINE {
                 return Ok(Next::TooLong);
+            }
+            self.read_more()?;
+        }
+    }
+
+    /// Leaves out a line that is too long, to its end, without keeping it; gives up once `stop` is set.
+    pub(crate) fn drop_line(&mut self, stop: &AtomicBool) -> io::Result<()> {
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..self.filled]) {
+                self.start = self.searched + at + 1;
+                self.searched = self.start;
+                return Ok(());
+            }
+            (self.start, self.searched) = (self.filled, self.filled);
+            if self.ended {
+                return Ok(());
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "stopped in an endless line"));
             }
             self.read_more()?;
         }

@@ -3,10 +3,11 @@
 use rand::seq::SliceRandom;
 
 use super::rounds::Grouper;
-use super::{Batch, Order, Stream, StreamError};
+use super::{Batch, ColumnKind, Order, Stream, StreamError};
 use crate::example::{Example, TaskId};
 use crate::feature_names::{NameList, Naming};
 use crate::hint::Hint;
+use crate::readable::readable;
 use crate::rng::generator;
 use crate::tasks::Tasks;
 
@@ -29,6 +30,8 @@ pub struct Memory {
     /// Names of features that the stream met, until they have gone out.
     names: NameList,
     naming: Naming,
+    /// What columns of `csv` hold, until that has gone out.
+    columns: Vec<(String, ColumnKind)>,
 }
 
 /// Examples handed over at a time.
@@ -55,6 +58,7 @@ impl Memory {
             met: known,
             names: NameList::default(),
             naming: Naming::Numbered,
+            columns: Vec::new(),
         }
     }
 
@@ -79,6 +83,7 @@ impl Memory {
                 return Ok(memory);
             }
             batch.new_names.iter().for_each(|(name, feature)| memory.names.push(name, feature));
+            memory.columns.append(&mut batch.new_columns);
             batch.introduce_tasks(&mut memory.tasks)?;
             for (at, example) in batch.examples().enumerate() {
                 memory.examples.push_with_text(example, batch.text(at));
@@ -185,7 +190,7 @@ impl Memory {
                 && short.len() != long.len()
             {
                 let name =
-                    |queue: &[u32]| self.tasks.name(self.examples.example(queue[0] as usize).task).to_owned();
+                    |queue: &[u32]| readable(self.tasks.name(self.examples.example(queue[0] as usize).task));
                 let message = format!(
                     "task {} has {} examples but task {} has {}; a simultaneous stream needs equally many of each",
                     name(short),
@@ -217,6 +222,7 @@ impl Stream for Memory {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
         batch.clear();
         std::mem::swap(&mut batch.new_names, &mut self.names);
+        batch.new_columns.append(&mut self.columns);
         if self.sequence.is_none() {
             self.sequence = Some(self.sequence()?);
             self.next = 0;

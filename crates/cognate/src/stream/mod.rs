@@ -6,6 +6,7 @@
 //! them. `pipeline` reads on one thread while another learns; `rounds` groups examples into simultaneous rounds.
 
 mod batch;
+mod columns;
 mod config;
 mod csv_rows;
 mod error;
@@ -28,6 +29,7 @@ mod table;
 mod vw;
 
 pub use batch::Batch;
+pub(crate) use columns::{ColumnKind, ColumnKinds};
 pub use config::{
     CsvConfig, Format, HashedConfig, NamingConfig, Normalize, Order, Preprocess, StreamConfig, VwConfig,
 };

@@ -1,5 +1,6 @@
 //! A stream over text inputs: opens them in turn, parses line by line, skips or reports what is bad.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,7 +12,7 @@ use super::lines::Line;
 use super::lines::{LONGEST_LINE, Lines, Next};
 use super::svm::{Bad, Parsed, SvmClassParser, SvmParser};
 use super::vw::VwParser;
-use super::{Batch, Format, Input, Memory, Place, Preprocess, Problem, Stream, StreamError};
+use super::{Batch, ColumnKinds, Format, Input, Memory, Place, Preprocess, Problem, Stream, StreamError};
 use crate::example::TaskId;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::tasks::Tasks;
@@ -70,6 +71,8 @@ pub(crate) struct ReaderPlan {
     pub(crate) one_vs_all: bool,
     /// Names of features known so far, where they have names.
     pub(crate) names: FeatureNames,
+    /// What columns of `csv` are known to hold.
+    pub(crate) columns: ColumnKinds,
     /// Whether a file without the column of labels is one of unlabelled rows, rather than a mistake.
     pub(crate) label_column_may_miss: bool,
     /// What is done to every example.
@@ -121,7 +124,10 @@ impl Parser {
             Format::Svm(_) if *one_vs_all => Self::SvmClasses(SvmClassParser::new(labels, *features)),
             Format::Svm(_) => Self::Svm(SvmParser::new(labels, *features)),
             Format::Vw(vw) => Self::Vw(VwParser::new(labels, vw, *one_vs_all)),
-            Format::Csv(csv) => Self::Csv(CsvParser::new(labels, csv, *one_vs_all, *label_column_may_miss)),
+            Format::Csv(csv) => {
+                let known = plan.columns.clone();
+                Self::Csv(CsvParser::new(labels, csv, known, *one_vs_all, *label_column_may_miss))
+            }
             Format::Jsonl(_) => Self::Jsonl(JsonlParser::new(labels, *one_vs_all)),
         }
     }
@@ -277,14 +283,7 @@ impl Source {
             }
             let next = match lines.next() {
                 Ok(next) => next,
-                Err(_) if self.plan.options.stop.load(Ordering::Relaxed) => {
-                    self.lines = None;
-                    self.next_input = self.inputs.len();
-                    return Ok(());
-                }
-                Err(source) => {
-                    return Err(StreamError::Io { file: self.input_name(), source });
-                }
+                Err(source) => return self.end_with(source),
             };
             self.line_number += 1;
             let line = match next {
@@ -293,9 +292,17 @@ impl Source {
                     self.lines = None;
                     return Ok(());
                 }
-                Next::TooLong => {
+                Next::TooLong if self.skipped >= self.plan.options.skip_bad || !parser.can_go_on() => {
                     let limit = LONGEST_LINE >> 20;
                     return Err(self.bad(1, Problem::LongLine { limit }, Excerpt::default()));
+                }
+                Next::TooLong => {
+                    self.skipped += 1;
+                    batch.skipped += u64::from(!self.again);
+                    match lines.drop_line(&self.plan.options.stop) {
+                        Ok(()) => continue,
+                        Err(source) => return self.end_with(source),
+                    }
                 }
             };
             let known = self.tasks.len();
@@ -334,6 +341,17 @@ impl Source {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Reading has failed; that is the end of the stream if it was asked to stop.
+    #[cold]
+    fn end_with(&mut self, source: io::Error) -> Result<(), StreamError> {
+        if !self.plan.options.stop.load(Ordering::Relaxed) {
+            return Err(StreamError::Io { file: self.input_name(), source });
+        }
+        self.lines = None;
+        self.next_input = self.inputs.len();
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use super::{Batch, StreamError};
 use crate::example::{Example, TaskId};
 use crate::hint::Hint;
+use crate::readable::readable;
 use crate::tasks::Tasks;
 
 /// Collects examples until every task has one.
@@ -147,7 +148,7 @@ impl Grouper {
             .filter(|task| self.belongs(*task) && self.present.get(task.index()) != Some(&true))
             .map(|task| match tasks.name(task) {
                 "" => "one not met yet".to_owned(),
-                name => name.to_owned(),
+                name => readable(name),
             })
             .collect();
         let lacks = match &missing[..] {
@@ -155,11 +156,11 @@ impl Grouper {
             many => format!("{} and {} more", many[..8].join(", "), many.len() - 8),
         };
         let what = match fault {
-            Fault::Again(task) => format!("has task {} twice and lacks {lacks}", tasks.name(task)),
+            Fault::Again(task) => format!("has task {} twice and lacks {lacks}", readable(tasks.name(task))),
             Fault::Stranger(task) => {
-                format!("has task {}, which the rounds before it lack", tasks.name(task))
+                format!("has task {}, which the rounds before it lack", readable(tasks.name(task)))
             }
-            Fault::Unlabelled(task) => format!("has no label for task {}", tasks.name(task)),
+            Fault::Unlabelled(task) => format!("has no label for task {}", readable(tasks.name(task))),
             Fault::Ends => format!("ends after {} of {size} tasks and lacks {lacks}", self.round.len()),
         };
         let name = self.inputs.get(input as usize).map_or("the stream", String::as_str);

@@ -203,7 +203,7 @@ fn head(buffer: &[u8], first: usize, bar: usize) -> Result<Head<'_>, Bad> {
     if let Some((word, at)) = words.get(1).filter(|(word, _)| parse_f64(word) != Some(1.0)).or(words.get(2)) {
         return Err((*at, Problem::Importance { found: shown(word) }));
     }
-    Ok(Head { label: words.first().copied(), tag: tag.filter(|(tag, _)| !tag.is_empty()) })
+    Ok(Head { label: words.first().copied(), tag })
 }
 
 /// End of a word among the features: a blank or a bar.

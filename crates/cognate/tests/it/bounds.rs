@@ -165,7 +165,7 @@ impl Observer for Mistakes {
         self.rounds += 1;
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> std::ops::ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> std::ops::ControlFlow<()> {
         std::ops::ControlFlow::Continue(())
     }
 }

@@ -76,7 +76,7 @@ impl Observer for Watch {
         self.unlabelled.push((report.round, report.margin, report.queried, text));
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

@@ -422,7 +422,7 @@ impl Observer for Served {
         self.reports.push(*report);
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
@@ -433,7 +433,7 @@ struct Stop;
 impl Observer for Stop {
     fn observe(&mut self, _: &RoundReport, _: &Tasks, _: &Metrics) {}
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         ControlFlow::Break(())
     }
 }

@@ -28,8 +28,17 @@ fn as_version_1(model: &Model, reading: &Value) -> Vec<u8> {
         kept.insert("reading".to_owned(), reading.clone());
     }
     (header["config"], header["min_reader"]) = (config, json!(1));
+    header.as_object_mut().unwrap().remove("columns");
     parts[0] = serde_json::to_vec(&header).unwrap();
     assembled(1, &parts)
+}
+
+/// Header and sections of a model without what columns hold, which version 1 did not know.
+fn without_columns(bytes: &[u8]) -> (Value, Vec<Vec<u8>>) {
+    let mut parts = sections(bytes);
+    let mut header: Value = serde_json::from_slice(&parts.remove(0)).unwrap();
+    header.as_object_mut().unwrap().remove("columns");
+    (header, parts)
 }
 
 fn learn(model: &mut Model, text: &str) {
@@ -60,7 +69,7 @@ fn what_was_said_about_reading_is_understood() {
         let mut loaded = Model::from_bytes(&old).unwrap_or_else(|error| panic!("{about}: {error}"));
         // Saved again it is today's model, which predicts the same and keeps learning the same.
         let saved = loaded.to_bytes();
-        assert!(saved == half.to_bytes(), "{about}");
+        assert!(without_columns(&saved) == without_columns(&half.to_bytes()), "{about}");
         let mut again = Model::from_bytes(&saved).unwrap();
         let rest = case.text(LINES / 2..LINES);
         let found = margins(&loaded, &rest);

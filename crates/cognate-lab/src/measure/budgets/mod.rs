@@ -132,7 +132,7 @@ impl Observer for Counts {
         self.mistakes += u64::from(report.mistake);
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Tasks, _: &Metrics) -> ControlFlow<()> {
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }

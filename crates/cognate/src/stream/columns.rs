@@ -1,0 +1,55 @@
+//! Which columns of a table in text hold numbers, and which texts? Once known it stays, also in another file and in the
+//! model: the same column must mean the same features.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::StreamError;
+use super::error::shown;
+
+/// What the cells of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ColumnKind {
+    /// Each is a number, the value of the feature called as the column.
+    Number,
+    /// Each is a text, one of many features.
+    Text,
+}
+
+/// The kinds of columns by name, as far as they are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ColumnKinds(BTreeMap<String, ColumnKind>);
+
+impl ColumnKinds {
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What a column holds.
+    pub(crate) fn kind(&self, column: &str) -> Option<ColumnKind> {
+        self.0.get(column).copied()
+    }
+
+    /// Remembers what a column holds.
+    pub(crate) fn insert(&mut self, column: String, kind: ColumnKind) {
+        self.0.insert(column, kind);
+    }
+
+    /// Adds what a stream has found out; nothing where it contradicts.
+    ///
+    /// # Errors
+    /// When the stream was made for another model.
+    pub(crate) fn adopt(&mut self, found: &[(String, ColumnKind)]) -> Result<(), StreamError> {
+        let contradicts =
+            |(column, kind): &&(String, ColumnKind)| self.kind(column).is_some_and(|known| known != *kind);
+        if let Some((column, _)) = found.iter().find(contradicts) {
+            return Err(StreamError::ForeignColumn { column: shown(column.as_bytes()) });
+        }
+        self.0.extend(found.iter().cloned());
+        Ok(())
+    }
+}
