@@ -15,6 +15,11 @@ pub(crate) struct Block<T>(pub(crate) Vec<T>);
 
 /// A number with a fixed little-endian form.
 pub(crate) trait Number: Pod {
+    /// The number, unless it is one that no model holds.
+    fn checked<E: serde::de::Error>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
     /// Swaps between the machine's order and little-endian; nothing on most machines.
     fn little_endian(self) -> Self;
 }
@@ -25,7 +30,12 @@ impl Number for u32 {
     }
 }
 
+/// Whole numbers of 64 bits are counts.
 impl Number for u64 {
+    fn checked<E: serde::de::Error>(self) -> Result<Self, E> {
+        crate::count::check(self)
+    }
+
     fn little_endian(self) -> Self {
         self.to_le()
     }
@@ -81,10 +91,10 @@ impl<'de, T: Number> Deserialize<'de> for Block<T> {
                     if piece.len() % size_of::<T>() != 0 {
                         return Err(A::Error::custom("a byte block is not a whole number of entries"));
                     }
-                    let entries = piece.chunks_exact(size_of::<T>());
-                    numbers.extend(
-                        entries.map(|entry| bytemuck::pod_read_unaligned::<T>(entry).little_endian()),
-                    );
+                    numbers.reserve_exact(piece.len() / size_of::<T>());
+                    for entry in piece.chunks_exact(size_of::<T>()) {
+                        numbers.push(bytemuck::pod_read_unaligned::<T>(entry).little_endian().checked()?);
+                    }
                 }
                 Ok(Block(numbers))
             }

@@ -10,6 +10,7 @@ mod convex;
 mod door;
 mod family;
 mod foreign_streams;
+mod forged_models;
 mod forgetting;
 mod formats;
 mod identities;
