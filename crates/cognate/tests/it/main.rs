@@ -28,5 +28,6 @@ mod streams;
 mod strengths;
 mod support;
 mod tables;
+mod unusual;
 mod vectors;
 mod version_1;

@@ -92,6 +92,9 @@ fn look(model: &Model) -> bool {
     assert!(
         [total.error(), total.f1(), total.precision(), total.recall()].iter().all(|rate| rate.is_finite())
     );
+    for unusual in model.unusual() {
+        assert!(!unusual.to_string().is_empty(), "a finding says what was found");
+    }
     model.run_config().validate().expect("a model's config is valid");
     finite
 }
