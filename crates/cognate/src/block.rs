@@ -15,9 +15,9 @@ pub(crate) struct Block<T>(pub(crate) Vec<T>);
 
 /// A number with a fixed little-endian form.
 pub(crate) trait Number: Pod {
-    /// The number, unless it is one that no model holds.
-    fn checked<E: serde::de::Error>(self) -> Result<Self, E> {
-        Ok(self)
+    /// Refuses a number that no model holds.
+    fn check<E: serde::de::Error>(&self) -> Result<(), E> {
+        Ok(())
     }
 
     /// Swaps between the machine's order and little-endian; nothing on most machines.
@@ -32,8 +32,8 @@ impl Number for u32 {
 
 /// Whole numbers of 64 bits are counts.
 impl Number for u64 {
-    fn checked<E: serde::de::Error>(self) -> Result<Self, E> {
-        crate::count::check(self)
+    fn check<E: serde::de::Error>(&self) -> Result<(), E> {
+        crate::count::check(*self).map(drop)
     }
 
     fn little_endian(self) -> Self {
@@ -91,11 +91,12 @@ impl<'de, T: Number> Deserialize<'de> for Block<T> {
                     if piece.len() % size_of::<T>() != 0 {
                         return Err(A::Error::custom("a byte block is not a whole number of entries"));
                     }
-                    numbers.reserve_exact(piece.len() / size_of::<T>());
-                    for entry in piece.chunks_exact(size_of::<T>()) {
-                        numbers.push(bytemuck::pod_read_unaligned::<T>(entry).little_endian().checked()?);
-                    }
+                    let entries = piece.chunks_exact(size_of::<T>());
+                    numbers.extend(
+                        entries.map(|entry| bytemuck::pod_read_unaligned::<T>(entry).little_endian()),
+                    );
                 }
+                numbers.iter().try_for_each(T::check)?;
                 Ok(Block(numbers))
             }
         }
