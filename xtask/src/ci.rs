@@ -20,7 +20,7 @@ pub(crate) struct Options {
 }
 
 /// All code, including programs that are built on demand.
-const ALL: [&str; 3] = ["--workspace", "--features", "cognate-lab/measure,xtask/generate"];
+const ALL: [&str; 3] = ["--workspace", "--features", "cognate-lab/measure,xtask/generate,xtask/forge"];
 
 /// The published crates, each after those that it needs.
 const PUBLISHED: [&str; 4] = ["cognate", "cognate-plot", "cognate-lab", "cognate-learn"];
@@ -39,7 +39,8 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         steps.step("Python package", || python::run(&python::Options { speed: false, rows: 0 }))?;
     }
     if !options.no_fuzz {
-        steps.step("fuzzing", || fuzz::run(&fuzz::Options { seconds: 20 }))?;
+        steps.step("fuzzing", || fuzz::run(&fuzz::Options { seconds: 20, forge: None }))?;
+        steps.step("forged models", || fuzz::forge_for(30))?;
     }
     Ok(steps.finish())
 }

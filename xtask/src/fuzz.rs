@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: a bounded run of each fuzz target.
+//! `cargo xtask fuzz`: a bounded run of each fuzz target, or forged model files.
 //!
 //! The targets are built by cargo itself, with the flags that cargo-fuzz uses without a sanitizer: these work with the
 //! stable compiler, and nothing has to be installed.
@@ -17,6 +17,9 @@ pub(crate) struct Options {
     /// Seconds for each target
     #[arg(long, default_value = "30")]
     pub(crate) seconds: u64,
+    /// Try forged model files instead: so many, however long it takes
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
+    pub(crate) forge: Option<u64>,
 }
 
 const TARGETS: [&str; 3] = ["parse", "formats", "model"];
@@ -35,6 +38,9 @@ const FLAGS: [&str; 8] = [
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
+    if let Some(cases) = options.forge {
+        return forge(&[&cases.to_string()]);
+    }
     let folder = root().join("fuzz");
     if !in_folder(&folder, "build").arg("--bins").status()?.success() {
         return Ok(false);
@@ -44,6 +50,18 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         fine &= run_target(&folder, target, options.seconds)?;
     }
     Ok(fine)
+}
+
+/// Forged model files, as many as fit into some seconds.
+pub(crate) fn forge_for(seconds: u64) -> Result<bool> {
+    forge(&[&u64::MAX.to_string(), "--seconds", &seconds.to_string()])
+}
+
+/// Built as tests are: arithmetic that overflows is a failure.
+fn forge(words: &[&str]) -> Result<bool> {
+    let mut cargo = cargo();
+    cargo.args(["run", "--quiet", "--package", "xtask", "--features", "forge", "--bin", "xtask-forge", "--"]);
+    Ok(cargo.args(words).status()?.success())
 }
 
 /// Cargo for the fuzz targets. A named target platform keeps the flags away from build scripts and macros.

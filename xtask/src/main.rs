@@ -41,7 +41,7 @@ enum Command {
     Docs(Words),
     /// Build the Python package, install it in a clean environment, run its tests
     Python(python::Options),
-    /// Fuzz the parser and the model loader for a while
+    /// Fuzz the parsers and the model loader for a while, or try forged model files
     Fuzz(fuzz::Options),
     /// Measure `cognate` beside Vowpal Wabbit, scikit-learn, River and a bare parse
     Bench(Words),

@@ -390,6 +390,10 @@ pub(crate) struct InspectArgs {
     /// Print the strongest features of a task
     #[arg(long, group = "what", value_name = "TASK")]
     pub(crate) explain: Option<String>,
+    /// List whatever is unusual: extreme numbers, counts that contradict each other, names with control characters, bytes
+    /// that saving would not write; exit code 1 when there is anything. For a model from someone else
+    #[arg(long, group = "what")]
+    pub(crate) strict: bool,
 }
 
 /// `cognate relations`.

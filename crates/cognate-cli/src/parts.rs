@@ -13,9 +13,9 @@ const ROWS: usize = 200;
 
 /// The parts of some tasks, with their names; outliers first, else in the order given.
 fn of(model: &Model, tasks: &[TaskId]) -> Option<Vec<(String, Parts)>> {
-    let parts = model.learner().as_inspect().parts()?;
-    let part = |task: &TaskId| Some((model.tasks().name(*task).to_owned(), *parts.get(task.index())?));
-    let mut named: Vec<_> = tasks.iter().filter_map(part).collect();
+    let parts = model.learner().as_inspect().parts(tasks)?;
+    let names = tasks.iter().map(|task| model.tasks().name(*task).to_owned());
+    let mut named: Vec<_> = names.zip(parts).collect();
     named.sort_by_key(|(_, parts)| !parts.outlier_active);
     Some(named)
 }

@@ -15,6 +15,11 @@ pub(crate) struct Block<T>(pub(crate) Vec<T>);
 
 /// A number with a fixed little-endian form.
 pub(crate) trait Number: Pod {
+    /// Refuses a number that no model holds.
+    fn check<E: serde::de::Error>(&self) -> Result<(), E> {
+        Ok(())
+    }
+
     /// Swaps between the machine's order and little-endian; nothing on most machines.
     fn little_endian(self) -> Self;
 }
@@ -25,7 +30,12 @@ impl Number for u32 {
     }
 }
 
+/// Whole numbers of 64 bits are counts.
 impl Number for u64 {
+    fn check<E: serde::de::Error>(&self) -> Result<(), E> {
+        crate::count::check(*self).map(drop)
+    }
+
     fn little_endian(self) -> Self {
         self.to_le()
     }
@@ -86,6 +96,7 @@ impl<'de, T: Number> Deserialize<'de> for Block<T> {
                         entries.map(|entry| bytemuck::pod_read_unaligned::<T>(entry).little_endian()),
                     );
                 }
+                numbers.iter().try_for_each(T::check)?;
                 Ok(Block(numbers))
             }
         }

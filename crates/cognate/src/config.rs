@@ -40,6 +40,9 @@ pub struct RunConfig {
     pub query: QueryConfig,
 }
 
+/// Most tasks that can be declared by their number alone, so that a small file cannot ask for much work.
+pub(crate) const MOST_COUNTED: u32 = 1 << 20;
+
 /// Tasks as they are declared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -135,6 +138,10 @@ impl RunConfig {
             None => Tasks::open(),
             Some(TasksConfig::Count(0)) => {
                 return Err(ConfigProblem::new("tasks", "must be at least 1, got 0").into());
+            }
+            Some(TasksConfig::Count(count)) if *count > MOST_COUNTED => {
+                let message = format!("at most {MOST_COUNTED} can be declared without names, got {count}");
+                return Err(ConfigProblem::new("tasks", message).into());
             }
             Some(TasksConfig::Count(count)) => Tasks::counted(*count as usize),
             Some(TasksConfig::Names(names)) => {

@@ -39,9 +39,12 @@ pub(crate) struct Hedge<const N: usize> {
 /// Saved form of [`Hedge`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct HedgeState {
+    #[serde(deserialize_with = "crate::count::saved_list")]
     losses: Vec<u64>,
+    #[serde(deserialize_with = "crate::count::saved")]
     disagreements: u64,
     expected: f64,
+    #[serde(deserialize_with = "crate::count::saved")]
     mistakes: u64,
 }
 

@@ -94,6 +94,13 @@ pub(crate) fn in_task_order(round: &Batch) -> Vec<usize> {
     order
 }
 
+/// [`Inspect::influence`] of a learner in which all others influence a task alike.
+pub(crate) fn influence_of_like_tasks(learner: &impl Inspect, task: TaskId) -> f64 {
+    let others = learner.tasks().max(task.index() + 1) - 1;
+    let other = TaskId(if task.0 == 0 { 1 } else { 0 });
+    learner.relation(task, task).abs() + others as f64 * learner.relation(task, other).abs()
+}
+
 /// An example that a learner in dual form keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Support {
@@ -138,7 +145,9 @@ pub trait Inspect {
     /// R\[to, from\]: how much an update of the task `from` moves the task `to`.
     fn relation(&self, to: TaskId, from: TaskId) -> f64;
 
-    /// sum_j |R\[task, j\]| over the tasks met so far and the task itself.
+    /// sum_j |R\[task, j\]| over the tasks declared or met so far and the task itself.
+    ///
+    /// A learner that takes any number of tasks does without a walk over all of them, most of which may never come.
     fn influence(&self, task: TaskId) -> f64 {
         let tasks = self.tasks().max(task.index() + 1) as u32;
         (0..tasks).map(|from| self.relation(task, TaskId(from)).abs()).sum()
@@ -168,8 +177,9 @@ pub trait Inspect {
         Vec::new()
     }
 
-    /// Norms of the parts of every task's weights, for learners that tell outliers from the rest.
-    fn parts(&self) -> Option<Vec<Parts>> {
+    /// Norms of the parts of these tasks' weights, for learners that tell outliers from the rest.
+    fn parts(&self, tasks: &[TaskId]) -> Option<Vec<Parts>> {
+        let _ = tasks;
         None
     }
 

@@ -78,6 +78,7 @@ pub mod stream;
 mod block;
 mod checks;
 mod choice;
+mod count;
 mod error;
 mod example;
 mod feature_names;

@@ -23,11 +23,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ConfigError, SnapshotError};
+use crate::algorithms::check_state_of_pairs;
+use crate::error::SnapshotError;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::metrics::Metrics;
 use crate::model::{Model, ModelConfig};
-use crate::stream::{ColumnKinds, Given, class_problem};
+use crate::stream::{ColumnKinds, Given};
 use crate::tasks::Tasks;
 
 const MAGIC: &[u8; 8] = b"COGNATE\0";
@@ -55,6 +56,7 @@ struct Header {
     /// Their slots, where they were hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     feature_slots: Vec<u32>,
+    #[serde(deserialize_with = "crate::count::saved")]
     rounds: u64,
 }
 
@@ -129,8 +131,6 @@ impl Model {
         if header.learner != header.config.learner.id() {
             return Err(inconsistent(format!("learner {:?} with another's config", header.learner)));
         }
-        let problems = header.config.query.validate(header.config.learner.about());
-        ConfigError::check(problems).map_err(|error| inconsistent(error.within("query").to_string()))?;
         let mut tasks = Tasks::named(header.tasks.iter().map(String::as_str))
             .map_err(|name| inconsistent(format!("task {name:?} is empty or listed twice")))?;
         tasks.set_limit(match header.declared_tasks {
@@ -142,7 +142,12 @@ impl Model {
                 return Err(inconsistent(format!("{limit} tasks are declared, {} named", tasks.len())));
             }
         });
+        // What a user may not write, a file may not say.
+        let run = header.config.to_run(&tasks);
+        let checked = run.validate().and_then(|()| run.declared_tasks());
+        checked.map_err(|error| inconsistent(format!("config: {error}")))?;
         let names = restore_names(&header)?;
+        check_state_of_pairs(header.config.learner.about(), tasks.count(), learner_state)?;
         let mut learner = header
             .config
             .learner
@@ -193,10 +198,6 @@ impl Model {
 fn restore_names(header: &Header) -> Result<FeatureNames, SnapshotError> {
     let inconsistent = |message: String| Err(SnapshotError::Inconsistent(message));
     let config = &header.config;
-    let problem = config.naming.validate().map(|problem| problem.within("naming"));
-    if let Some(problem) = problem.or_else(|| class_problem(config.one_vs_all, &config.format)) {
-        return inconsistent(format!("{}: {}", problem.path, problem.message));
-    }
     let naming = config.naming.decided().unwrap_or_default();
     let mut names = FeatureNames::new(naming, header.config.features);
     let slots = match naming {

@@ -1,22 +1,27 @@
 //! `cognate inspect`: what is in a model.
 
 use std::io::Write;
+use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use cognate::Naming;
 use cognate::fit::FitStatus;
+use cognate::internal::FORMAT_VERSION;
 use cognate::{Learner, Model};
 use serde_json::json;
 
 use super::load_model;
 use super::predict::write_csv_field;
 use crate::args::InspectArgs;
-use crate::output::{self, bytes, shown_name, stdout, table};
+use crate::output::{self, CheckFailed, bytes, shown_name, stdout, table};
 use crate::reporting::model_bytes;
 use cognate_plot::numbers::{count, percent};
 
 /// Runs the command.
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
+    if args.strict {
+        return print_unusual(&args.model);
+    }
     let model = load_model(&args.model)?;
     if args.json {
         return output::print_json(&as_json(&model));
@@ -163,6 +168,25 @@ fn print_supports(model: &Model) -> anyhow::Result<()> {
         writeln!(out, ",{:?}", support.coefficient)?;
     }
     Ok(out.flush()?)
+}
+
+/// One line for everything unusual, which is a check that fails.
+fn print_unusual(path: &Path) -> anyhow::Result<()> {
+    let model = load_model(path)?;
+    let mut lines: Vec<String> = model.unusual().iter().map(ToString::to_string).collect();
+    let file = std::fs::read(path).with_context(|| path.display().to_string())?;
+    let of_this_version = file.get(8..12) == Some(&FORMAT_VERSION.to_le_bytes()[..]);
+    if of_this_version && file != model.to_bytes() {
+        lines.push(
+            "the file holds more than the model, or is arranged in another way than it is saved".to_owned(),
+        );
+    }
+    if lines.is_empty() {
+        return output::print("nothing unusual");
+    }
+    output::print(&lines.join("\n"))?;
+    let what = if lines.len() == 1 { "finding" } else { "findings" };
+    Err(CheckFailed(format!("{}: {} {what}", path.display(), lines.len())).into())
 }
 
 /// Features listed by `--explain`.

@@ -90,3 +90,48 @@ fn supports_are_refused_for_a_learner_that_keeps_none() {
         &["error: --supports: `perceptron` keeps weights, not supports; use --weights"],
     );
 }
+
+/// The checksum of a model file, bit by bit.
+fn checksum(bytes: &[u8]) -> u32 {
+    let bit = |sum: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xEDB8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), |sum, _| bit(sum)))
+}
+
+#[test]
+fn nothing_is_unusual_about_a_model_as_it_was_learnt() {
+    assert_eq!(folder().output("inspect m.cog --strict"), "nothing unusual\n");
+}
+
+#[test]
+fn whatever_is_unusual_is_told_and_fails_the_check() {
+    let folder = Folder::with("a.jsonl", r#"{"task": "a", "label": 1, "features": {"x\u001b[2J": 1}}"#);
+    folder.output("learn a.jsonl --format jsonl --learner perceptron --quiet --set interaction.coupled.b=1e30 --model m.cog");
+    let ran = folder.run("inspect m.cog --strict");
+    assert_eq!(
+        ran.stdout,
+        "config: learner.perceptron.interaction.coupled.b is 1e30\n\
+         the name \"x\\u{1b}[2J\" has control characters\n"
+    );
+    assert_eq!((ran.code, ran.stderr.trim()), (Some(1), "error: m.cog: 2 findings"));
+}
+
+/// Readers ignore header fields that they do not know, so that later writers may add some; a stranger may as well.
+#[test]
+fn bytes_that_saving_would_not_write_are_unusual() {
+    let folder = folder();
+    let model = folder.read("m.cog");
+    let length = u64::from_le_bytes(model[12..20].try_into().unwrap()) as usize;
+    let mut header: Value = serde_json::from_slice(&model[20..20 + length]).unwrap();
+    header["smuggled"] = "x".repeat(1000).into();
+    let header = serde_json::to_vec(&header).unwrap();
+    let mut forged = model[..12].to_vec();
+    forged.extend((header.len() as u64).to_le_bytes());
+    forged.extend(header);
+    forged.extend(checksum(&forged).to_le_bytes());
+    forged.extend(&model[20 + length + 4..]);
+    folder.write("m.cog", forged);
+    assert!(folder.output("inspect m.cog").contains("perceptron"));
+    let ran = folder.run("inspect m.cog --strict");
+    let expected = "the file holds more than the model, or is arranged in another way than it is saved\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), expected));
+}

@@ -209,7 +209,7 @@ fn marked(learner: &Value, variance: f64, seed: u64) -> Result<Vec<bool>> {
     let mut model = Model::new(&serde_json::from_value::<RunConfig>(config)?)?;
     let mut stream = random_walk(variance, 4500, seed).stream.numbered_as(model.tasks());
     model.learn(&mut stream, &RunOptions::default(), &mut ())?;
-    let parts = model.learner().as_inspect().parts().unwrap_or_default();
+    let parts = model.learner().as_inspect().parts(&model.tasks().sorted()).unwrap_or_default();
     Ok(parts.iter().map(|parts| parts.outlier_active).collect())
 }
 

@@ -248,6 +248,7 @@ impl OnBudget for BudgetForgetron {
 pub(crate) struct BudgetForgetronState {
     active: ActiveSetState,
     coefficients: Block<f64>,
+    #[serde(deserialize_with = "crate::count::saved")]
     mistakes: u64,
     /// Q / c^2.
     damage: f64,

@@ -172,6 +172,7 @@ impl OnBudget for BudgetRandom {
 pub(crate) struct BudgetRandomState {
     active: ActiveSetState,
     labels: Block<f64>,
+    #[serde(deserialize_with = "crate::count::saved")]
     evictions: u64,
 }
 

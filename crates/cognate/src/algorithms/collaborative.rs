@@ -30,7 +30,7 @@ use super::{
 };
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
-use crate::learner::{Inspect, LearnOne, Outcome, Part, Predict};
+use crate::learner::{Inspect, LearnOne, Outcome, Part, Predict, influence_of_like_tasks};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
@@ -242,6 +242,10 @@ impl Inspect for Collaborative {
     /// What a task takes of the global model, which the other moves.
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
         if to == from { 1.0 } else { 1.0 - self.mixing.config.keep() }
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        influence_of_like_tasks(self, task)
     }
 
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {

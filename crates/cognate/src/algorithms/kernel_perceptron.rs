@@ -150,6 +150,7 @@ impl Inspect for KernelPerceptron {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct KernelPerceptronState {
     tasks: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     seen: u64,
     supports: SupportsState,
     labels: Block<f64>,

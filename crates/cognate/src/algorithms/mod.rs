@@ -404,6 +404,16 @@ fn check_task_count(about: &About, tasks: usize) -> Result<(), ConfigError> {
     }
 }
 
+/// Checks that a saved state can be one of so many tasks, before room is made for something about every pair of them.
+pub(crate) fn check_state_of_pairs(about: &About, tasks: usize, state: &[u8]) -> Result<(), StateError> {
+    let pairs = tasks.saturating_mul(tasks + 1) / 2;
+    if about.most_tasks.is_some() && pairs.saturating_mul(size_of::<f64>()) > state.len() {
+        let length = state.len();
+        return Err(StateError::new(format!("{length} bytes do not hold the pairs of {tasks} tasks")));
+    }
+    Ok(())
+}
+
 /// Checks that a parameter is a positive number.
 pub(crate) fn check_positive(name: &str, value: f64) -> Option<ConfigProblem> {
     let good = value.is_finite() && value > 0.0;
@@ -416,12 +426,13 @@ pub(crate) fn check_not_negative(name: &str, value: f64) -> Option<ConfigProblem
     (!good).then(|| ConfigProblem::new(name, format!("must be finite and at least 0, got {value}")))
 }
 
-/// The number of tasks in a saved state, at least those that the learner was built for.
-pub(crate) fn restored_tasks(saved: u64, declared: usize) -> Result<usize, StateError> {
-    usize::try_from(saved)
-        .ok()
-        .filter(|tasks| *tasks >= declared && u32::try_from(*tasks).is_ok())
-        .ok_or_else(|| StateError::new("the number of tasks is out of range"))
+/// The number of tasks in a saved state, which must be that for which the learner was built.
+pub(crate) fn restored_tasks(saved: u64, built_for: usize) -> Result<usize, StateError> {
+    if saved == built_for as u64 {
+        Ok(built_for)
+    } else {
+        Err(StateError::new(format!("the learner has {saved} tasks, the model {built_for}")))
+    }
 }
 
 choice!(LearnerConfig, "a learner");

@@ -30,7 +30,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, CostClass, Parameters, Protocol};
+use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
 use crate::bounds::Theorem;
 use crate::choice::NoParameters;
 use crate::error::{ConfigError, ConfigProblem, StateError};
@@ -295,10 +295,7 @@ impl Algorithm for PNormPerceptron {
     }
 
     fn restore(&mut self, state: PNormPerceptronState) -> Result<(), StateError> {
-        let saved = usize::try_from(state.tasks)
-            .ok()
-            .filter(|tasks| *tasks >= self.tasks && u32::try_from(*tasks).is_ok());
-        let tasks = saved.ok_or_else(|| StateError::new("the number of tasks is out of range"))?;
+        let tasks = restored_tasks(state.tasks, self.tasks)?;
         if state.declared_tasks > state.tasks {
             return Err(StateError::new("more tasks were declared than there are"));
         }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::{About, Algorithm, CostClass, Parameters, Protocol, check_positive, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict, influence_of_like_tasks};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
@@ -202,6 +202,10 @@ impl Inspect for PassiveAggressive {
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
         let together = self.config.scope == Scope::Global || to == from;
         if together { 1.0 } else { 0.0 }
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        influence_of_like_tasks(self, task)
     }
 
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {

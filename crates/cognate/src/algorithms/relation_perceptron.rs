@@ -418,6 +418,7 @@ impl Inspect for RelationPerceptron {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RelationPerceptronState {
     tasks: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     seen: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     moved: Option<MovedState>,

@@ -173,12 +173,16 @@ impl Inspect for RomPgd {
         machine!(&self.machine, inner => inner.relation(to, from))
     }
 
+    fn influence(&self, task: TaskId) -> f64 {
+        machine!(&self.machine, inner => inner.influence(task))
+    }
+
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         machine!(&self.machine, inner => inner.weights(task))
     }
 
-    fn parts(&self) -> Option<Vec<Parts>> {
-        machine!(&self.machine, inner => inner.parts())
+    fn parts(&self, tasks: &[TaskId]) -> Option<Vec<Parts>> {
+        machine!(&self.machine, inner => inner.parts(tasks))
     }
 
     fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {

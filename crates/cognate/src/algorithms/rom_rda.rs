@@ -30,7 +30,9 @@ use serde::{Deserialize, Serialize};
 use super::{About, Algorithm, CostClass, Parameters, Protocol, check_not_negative, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
-use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
+use crate::learner::{
+    Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order, influence_of_like_tasks,
+};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
@@ -268,16 +270,20 @@ impl Inspect for RomRda {
         if to == from { shared + individual + outlier } else { shared }
     }
 
+    fn influence(&self, task: TaskId) -> f64 {
+        influence_of_like_tasks(self, task)
+    }
+
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         let Factors { shared, individual, outlier } = self.averages.factors(task);
         self.weights.weights(task, Dots { shared, own: individual + outlier })
     }
 
-    fn parts(&self) -> Option<Vec<Parts>> {
+    fn parts(&self, tasks: &[TaskId]) -> Option<Vec<Parts>> {
         let shared = self.weights.shared_squares().norm();
-        let parts = |task: u32| {
-            let factors = self.averages.factors(TaskId(task));
-            let norm = self.averages.norms.get(task as usize).map_or(0.0, |norm| norm.get());
+        let parts = |task: &TaskId| {
+            let factors = self.averages.factors(*task);
+            let norm = self.averages.norms.get(task.index()).map_or(0.0, |norm| norm.get());
             Parts {
                 shared: factors.shared * shared,
                 individual: factors.individual * norm,
@@ -285,7 +291,7 @@ impl Inspect for RomRda {
                 outlier_active: factors.outlier * norm > 0.0,
             }
         };
-        Some((0..self.tasks as u32).map(parts).collect())
+        Some(tasks.iter().map(parts).collect())
     }
 
     fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {
@@ -307,6 +313,7 @@ impl Inspect for RomRda {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RomRdaState {
     tasks: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     rounds: u64,
     weights: SlotTablesState,
     norms: NormsState,

@@ -159,6 +159,7 @@ impl Inspect for SchattenPerceptron {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SchattenPerceptronState {
     tasks: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     seen: u64,
     columns: ColumnsState,
 }

@@ -290,6 +290,7 @@ impl Inspect for SecondOrderPerceptron {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SecondOrderPerceptronState {
     tasks: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     seen: u64,
     supports: SupportsState,
     labels: Block<f64>,

@@ -205,6 +205,7 @@ impl Inspect for SharedLossPerceptron {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SharedLossPerceptronState {
     tasks: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     seen: u64,
     columns: ColumnsState,
 }

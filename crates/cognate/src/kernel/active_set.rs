@@ -211,8 +211,11 @@ impl ActiveSet {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ActiveSetState {
     tasks: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     seen: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     longest: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     unfit: u64,
     supports: SupportsState,
 }

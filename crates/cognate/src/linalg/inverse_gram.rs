@@ -370,6 +370,7 @@ impl WithSimd for RankTwo<'_> {
 pub(crate) struct InverseGramState {
     gram: Block<f64>,
     inverse: Block<f64>,
+    #[serde(deserialize_with = "crate::count::saved")]
     evictions: u64,
     drifts: bool,
 }

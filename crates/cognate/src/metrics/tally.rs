@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
+use crate::count;
 use crate::error::StateError;
 use crate::example::{TaskId, is_mistake, predicted_label};
 use crate::table::prefetch::prefetch;
@@ -198,7 +199,11 @@ impl Metrics {
         let mut total = [0_u64; COUNTS];
         for row in &rows {
             for (sum, count) in total.iter_mut().zip(row.counts()) {
-                *sum = sum.checked_add(count).ok_or_else(|| StateError::new("the counts are impossible"))?;
+                // Two counts that can be read never overflow, so that a third is not added to them if they would.
+                *sum += count;
+                if *sum > count::MOST {
+                    return Err(StateError::new("the counts are impossible"));
+                }
             }
         }
         let met = rows.iter().filter(|row| row.examples > 0).count();
@@ -210,9 +215,9 @@ impl Metrics {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MetricsState {
     counts: Block<u64>,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "crate::count::saved")]
     unlabelled: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "crate::count::saved")]
     asked: u64,
 }
 

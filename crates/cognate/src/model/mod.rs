@@ -1,7 +1,8 @@
 //! The one door: a model learns, predicts, explains, forgets and is saved.
 //!
 //! `config` is the part of its config that a model keeps; `reading` makes streams that fit it; `learn` and `rows` teach it,
-//! `predict` asks it, `fit` makes one from all examples at once, `explain` shows what it holds, `forget` removes a task.
+//! `predict` asks it, `fit` makes one from all examples at once, `explain` shows what it holds, `unusual` what
+//! few models hold, `forget` removes a task.
 //! Saving and loading are in `snapshot.rs`.
 
 mod config;
@@ -12,6 +13,7 @@ mod learn;
 mod predict;
 mod reading;
 mod rows;
+mod unusual;
 
 pub use config::ModelConfig;
 pub use explain::{Explanation, FeatureLabels, FeatureWeight};
@@ -19,6 +21,7 @@ pub use forget::ForgetError;
 pub use predict::{Prediction, Predictions};
 pub use reading::OpenError;
 pub use rows::Rows;
+pub use unusual::Unusual;
 
 use crate::algorithms::Learner;
 use crate::config::RunConfig;

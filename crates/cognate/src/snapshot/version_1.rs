@@ -21,6 +21,7 @@ struct Header1 {
     feature_names: Vec<String>,
     #[serde(default)]
     feature_slots: Vec<u32>,
+    #[serde(deserialize_with = "crate::count::saved")]
     rounds: u64,
 }
 

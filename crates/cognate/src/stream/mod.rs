@@ -30,10 +30,10 @@ mod vw;
 
 pub use batch::Batch;
 pub(crate) use columns::{ColumnKind, ColumnKinds};
+pub(crate) use config::naming_problem;
 pub use config::{
     CsvConfig, Format, HashedConfig, NamingConfig, Normalize, Order, Preprocess, StreamConfig, VwConfig,
 };
-pub(crate) use config::{class_problem, naming_problem};
 pub use error::{Excerpt, Place, Problem, StreamError};
 pub use given::{FeatureValue, Features};
 pub(crate) use given::{Given, NameSource, task_name};

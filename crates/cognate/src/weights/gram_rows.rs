@@ -197,6 +197,7 @@ pub(crate) struct GramRowsState {
     gram: Block<f64>,
     sums: Block<f64>,
     unit: f64,
+    #[serde(deserialize_with = "crate::count::saved")]
     updates: u64,
 }
 

@@ -228,6 +228,7 @@ impl<'a> Pieces<'a> {
 /// Saved form of [`Lagged`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LaggedState {
+    #[serde(deserialize_with = "crate::count::saved")]
     now: u64,
     /// Values of each slot, from 1; their times; the values.
     value_counts: Block<u64>,

@@ -250,6 +250,11 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         }
     }
 
+    /// Tasks up to the last one that has weights of its own.
+    pub(crate) fn tasks(&self) -> usize {
+        self.tables.tasks()
+    }
+
     /// The number of slots; 0 is that of features never touched.
     pub(crate) fn slots(&self) -> usize {
         self.tables.len()

@@ -66,6 +66,11 @@ impl<V: TableValue> SlotTables<V> {
         self.features.len()
     }
 
+    /// Tasks up to the last one that has a table.
+    pub(crate) fn tasks(&self) -> usize {
+        self.of_task.len()
+    }
+
     /// The table of a task; none if the task has never needed one.
     #[inline]
     pub(crate) fn table(&self, task: TaskId) -> Option<&IndexMap<V>> {

@@ -119,8 +119,9 @@ fn paid(learner: &Value, samples: &[Sample]) -> f64 {
     let mut learner = config.build(&Tasks::numbered(TASKS)).unwrap();
     let indices: Vec<u32> = (0..FEATURES as u32).collect();
     let (mut sum, mut losses, mut outcomes) = (0.0, 0, Vec::new());
+    let tasks: Vec<TaskId> = (0..TASKS as u32).map(TaskId).collect();
     for samples in samples.chunks(TASKS) {
-        for (task, parts) in learner.as_inspect().parts().unwrap().iter().enumerate() {
+        for (task, parts) in learner.as_inspect().parts(&tasks).unwrap().iter().enumerate() {
             let shared = if task == 0 { ALPHA / 2.0 * parts.shared.powi(2) } else { 0.0 };
             sum += shared + BETA / 2.0 * parts.individual.powi(2) + GAMMA * parts.outlier;
         }

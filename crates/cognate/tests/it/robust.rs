@@ -20,6 +20,10 @@ fn task_name(task: usize) -> String {
     (task + 1).to_string()
 }
 
+fn first_tasks(count: usize) -> Vec<TaskId> {
+    (0..count as u32).map(TaskId).collect()
+}
+
 fn model(learner: &Value, tasks: usize, simultaneous: bool) -> Model {
     let names: Vec<String> = (0..tasks).map(task_name).collect();
     harness::model(&json!({"tasks": names, "stream": {"simultaneous": simultaneous}, "learner": learner}))
@@ -159,7 +163,7 @@ fn a_large_gamma_leaves_no_outlier_part() {
     ] {
         let mut model = model(&learner, TASKS, false);
         harness::learn(&mut model, &text(&samples, task_name));
-        let parts = model.learner().as_inspect().parts().unwrap();
+        let parts = model.learner().as_inspect().parts(&first_tasks(TASKS)).unwrap();
         for (task, parts) in parts.iter().enumerate() {
             assert!(parts.outlier == 0.0 && !parts.outlier_active, "{learner}: {parts:?}");
             assert!(parts.shared > 0.0 && parts.individual > 0.0, "{learner}: {parts:?}");
@@ -180,7 +184,7 @@ fn the_parts_add_up_to_the_weights() {
         let mut model = model(&learner, TASKS, false);
         harness::learn(&mut model, &text(&samples, task_name));
         let learnt = model.learner().as_inspect();
-        let norms = learnt.parts().unwrap();
+        let norms = learnt.parts(&first_tasks(TASKS)).unwrap();
         for task in 0..TASKS {
             let mut sum = [0.0; FEATURES];
             let all = [Part::Shared, Part::Individual, Part::Outlier];
@@ -294,7 +298,8 @@ fn norms_do_not_drift() {
             let example = Example { task: TaskId(sample.task as u32), features, label };
             updates += usize::from(built.as_learn_one().learn(example).updated);
             if at % 10_007 == 0 && at > 0 {
-                for (task, parts) in built.as_inspect().parts().unwrap().iter().enumerate() {
+                let tasks = first_tasks(built.as_inspect().tasks());
+                for (task, parts) in built.as_inspect().parts(&tasks).unwrap().iter().enumerate() {
                     let outlier = built.as_inspect().part(Part::Outlier, TaskId(task as u32)).unwrap();
                     let norm = outlier.iter().map(|pair| pair.1 * pair.1).sum::<f64>().sqrt();
                     let gap = (parts.outlier - norm).abs();
@@ -312,7 +317,7 @@ fn marked(learner: &Value, variance: f64, seed: u64) -> Vec<bool> {
     let mut model = model(learner, 5, true);
     let mut stream = walk.stream.numbered_as(model.tasks());
     model.learn(&mut stream, &RunOptions::default(), &mut ()).unwrap();
-    let parts = model.learner().as_inspect().parts().unwrap();
+    let parts = model.learner().as_inspect().parts(&first_tasks(5)).unwrap();
     parts.iter().map(|parts| parts.outlier_active).collect()
 }
 
@@ -404,7 +409,7 @@ fn a_task_with_one_example_is_served() {
         let x = SparseView::try_new(&features, &samples[only].x).unwrap();
         assert!(learnt.as_predict().margin(TaskId(3), x).is_finite(), "{learner}");
         assert!(learnt.as_inspect().weights(TaskId(3)).iter().all(|pair| pair.1.is_finite()), "{learner}");
-        let marked = learnt.as_inspect().parts().is_some_and(|parts| parts[3].outlier_active);
+        let marked = learnt.as_inspect().parts(&[TaskId(3)]).is_some_and(|parts| parts[0].outlier_active);
         let fixed = learner.get("rom-pgd").is_some_and(|config| config.get("eta").is_some());
         // With a fixed eta, one step longer than gamma makes an outlier part; otherwise it takes more than one example.
         assert!(!marked || fixed, "{learner}: one example makes no outlier");

@@ -517,7 +517,7 @@ fn queries_and_counts_that_cannot_be_are_refused() {
     header["config"]["query"] = json!({"margin": {"b": -1.0}});
     assert_eq!(
         with(0, serde_json::to_vec(&header).unwrap()),
-        "the model contradicts itself: query.margin.b: must be positive and finite, got -1"
+        "the model contradicts itself: config: query.margin.b: must be positive and finite, got -1"
     );
     let mut counts = whole[2].clone();
     // A map of one entry becomes one of two.

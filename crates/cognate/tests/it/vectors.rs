@@ -166,10 +166,11 @@ impl Comparison<'_> {
     /// Checks that norms are those of the parts, and that outliers are the tasks with an outlier part.
     fn norms(&self, shared: &[f64], individual: &[Vec<f64>], outlier: &[Vec<f64>]) {
         let norm = |weights: &[f64]| weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
-        let parts = self.model.learner().as_inspect().parts().unwrap();
+        let tasks: Vec<TaskId> = (0..self.vector.tasks).map(|row| self.task(row)).collect();
+        let parts = self.model.learner().as_inspect().parts(&tasks).unwrap();
         assert_eq!((individual.len(), outlier.len()), (self.vector.tasks, self.vector.tasks));
         for (row, (p, q)) in individual.iter().zip(outlier).enumerate() {
-            let found = parts[self.task(row).index()];
+            let found = parts[row];
             self.close("the norm of u", found.shared, norm(shared));
             self.close(&format!("the norm of p of task {row}"), found.individual, norm(p));
             self.close(&format!("the norm of q of task {row}"), found.outlier, norm(q));

@@ -120,10 +120,13 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
             json!({"format": "jsonl", "names": false}),
             "header: names: can be forgotten only where they are hashed",
         ),
-        (json!({"format": "vw", "bits": 40}), "naming.hashed.bits: must be from 1 to 31, got 40"),
+        (
+            json!({"format": "vw", "bits": 40}),
+            "config: stream.naming.hashed.bits: must be from 1 to 31, got 40",
+        ),
         (
             json!({"format": "csv", "task-column": "who", "one-vs-all": true}),
-            "one-vs-all: classes are the tasks; a line has no other",
+            "config: stream.one-vs-all: classes are the tasks; a line has no other",
         ),
     ] {
         let refused = Model::from_bytes(&as_version_1(&model, &reading)).unwrap_err().to_string();

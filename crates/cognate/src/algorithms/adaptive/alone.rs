@@ -269,7 +269,9 @@ impl Alone {
             let (weight, precision) = vector.intercept;
             vector.sizes.is_sound() && weight.is_finite() && precision.is_finite()
         };
-        if state.vectors.len() > tasks || !state.vectors.iter().all(sound) {
+        // A task learns its first weight together with what else is known about it.
+        let fits = self.weights.tasks() <= state.vectors.len() && state.vectors.len() <= tasks;
+        if !fits || !state.vectors.iter().all(sound) {
             return Err(StateError::new("what the learners know does not fit the tasks"));
         }
         super::averages::restore(self.state.averages.as_deref_mut(), tasks, state.averages)?;

@@ -208,6 +208,7 @@ pub(crate) struct AveragesState {
     sums: SlotTablesState,
     shared_intercept: Block<f64>,
     own_intercepts: Block<f64>,
+    #[serde(deserialize_with = "crate::count::saved")]
     examples: u64,
     of_task: Block<u64>,
 }

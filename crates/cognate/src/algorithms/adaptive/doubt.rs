@@ -37,6 +37,7 @@ pub(super) enum Lesson {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Doubts {
     sum: f64,
+    #[serde(deserialize_with = "crate::count::saved")]
     examples: u64,
 }
 

@@ -367,5 +367,6 @@ struct BlockLearnerState {
     sizes: Sizes,
     clock: Clock,
     intercepts: Block<f64>,
+    #[serde(deserialize_with = "crate::count::saved")]
     examples: u64,
 }

@@ -136,11 +136,13 @@ pub(super) fn implicit_steps<const N: usize>(agreed: [f64; N], variance: [f64; N
 pub(super) struct Sizes {
     /// Of r (x / s)^2, over features and examples.
     sum: f64,
+    #[serde(deserialize_with = "crate::count::saved")]
     examples: u64,
     /// Of ln s over features.
     #[serde(default)]
     logarithms: f64,
     #[serde(default)]
+    #[serde(deserialize_with = "crate::count::saved")]
     features: u64,
 }
 
@@ -254,6 +256,7 @@ pub(super) fn gain(curvature: f64, value: f64) -> f64 {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Clock {
     /// Examples since the factor was 1.
+    #[serde(deserialize_with = "crate::count::saved")]
     age: u64,
 }
 

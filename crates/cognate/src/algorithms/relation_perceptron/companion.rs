@@ -57,7 +57,9 @@ pub(super) struct Companion {
 /// How often each was right when the other was not.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct SignTest {
+    #[serde(deserialize_with = "crate::count::saved")]
     wins: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     losses: u64,
     /// The round on which R had won.
     decided: Option<u64>,

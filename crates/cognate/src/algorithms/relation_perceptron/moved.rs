@@ -311,5 +311,6 @@ pub(crate) struct MovedState {
     /// On and below the diagonal, as the next.
     relation: Block<f64>,
     logarithm: Option<Block<f64>>,
+    #[serde(deserialize_with = "crate::count::saved")]
     changes: u64,
 }

@@ -283,7 +283,9 @@ pub(crate) struct ScaleFreeState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mixed: Option<Block<f64>>,
     trust: HedgeState,
+    #[serde(deserialize_with = "crate::count::saved")]
     mistakes: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
     due: u64,
     moving: bool,
 }

@@ -80,6 +80,7 @@ const COUNTED: usize = 6;
 /// The geometric mean of some lengths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Lengths {
+    #[serde(deserialize_with = "crate::count::saved")]
     count: u64,
     /// Of the squared lengths.
     mean_log: f64,
@@ -242,6 +243,11 @@ impl Auto {
         Self { tasks, weights: Weights::new(), judge, found: Default::default(), margins: Vec::new() }
     }
 
+    /// How much a task trusts what is shared.
+    fn shared(&self, task: TaskId) -> f64 {
+        1.0 - self.judge.trust(task)[2]
+    }
+
     fn margins_of(&self, task: TaskId, x: SparseView<'_>) -> Three {
         let mut found = Found::default();
         self.weights.find(task, x, &mut found);
@@ -321,9 +327,20 @@ impl Inspect for Auto {
 
     /// The product of how much both trust what is shared; on the diagonal, what is the task's own besides.
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
-        let shared = |task: TaskId| 1.0 - self.judge.trust(task)[2];
         let [_, different, alone] = self.judge.trust(to);
-        shared(to) * shared(from) + if to == from { different + alone } else { 0.0 }
+        self.shared(to) * self.shared(from) + if to == from { different + alone } else { 0.0 }
+    }
+
+    fn influence(&self, task: TaskId) -> f64 {
+        let tasks = self.tasks.max(task.index() + 1);
+        let known = tasks.min(self.judge.each.len());
+        // Tasks of which nothing was counted are all trusted alike.
+        let unknown = (tasks - known) as u32;
+        let to_others: f64 = (0..known as u32).map(|from| self.relation(task, TaskId(from)).abs()).sum();
+        let first_unknown = TaskId(known as u32);
+        let each = self.shared(task) * self.shared(first_unknown);
+        let own = if task.index() < known { 0.0 } else { self.relation(task, task).abs() - each };
+        to_others + f64::from(unknown) * each + own
     }
 
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
@@ -332,7 +349,7 @@ impl Inspect for Auto {
         self.weights.weights(task, |u, row| shared * u[0] + different * row[P] + alone * row[V])
     }
 
-    fn parts(&self) -> Option<Vec<Parts>> {
+    fn parts(&self, tasks: &[TaskId]) -> Option<Vec<Parts>> {
         let shared = self.weights.shared_squares(0).norm();
         let mut pairs = Vec::new();
         let mut norm = |task: TaskId, part: Part| {
@@ -348,7 +365,7 @@ impl Inspect for Auto {
                 outlier_active: outlier > 0.0,
             }
         };
-        Some((0..self.tasks as u32).map(TaskId).map(parts).collect())
+        Some(tasks.iter().copied().map(parts).collect())
     }
 
     fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {
@@ -396,10 +413,6 @@ impl Auto {
         };
         if !rest.is_empty() || each.len() > tasks || !state.lengths.mean_log.is_finite() {
             return Err(StateError::new("what was counted does not fit the tasks"));
-        }
-        // Sums of counts stay numbers.
-        if counts.iter().flatten().any(|count| *count > u64::MAX / 4) {
-            return Err(StateError::new("a count is out of range"));
         }
         self.weights = Weights::restore(tasks, state.weights, |row: [f64; 2]| row)?;
         self.judge.all = Counts::from_numbers(*all);

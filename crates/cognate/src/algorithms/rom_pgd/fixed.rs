@@ -6,7 +6,9 @@ use super::{RomPgdConfig, UStep};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId, hinge};
-use crate::learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order};
+use crate::learner::{
+    Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order, influence_of_like_tasks,
+};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::weights::norm::NormsState;
@@ -280,6 +282,10 @@ impl Inspect for Fixed {
         if to == from { shared + (1.0 + outlier) * self.steps.eta } else { shared }
     }
 
+    fn influence(&self, task: TaskId) -> f64 {
+        influence_of_like_tasks(self, task)
+    }
+
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         let own = self.steps.own(task);
         self.weights.weights(task, |u, row| {
@@ -288,16 +294,16 @@ impl Inspect for Fixed {
         })
     }
 
-    fn parts(&self) -> Option<Vec<Parts>> {
+    fn parts(&self, tasks: &[TaskId]) -> Option<Vec<Parts>> {
         let shared = self.steps.shared * self.weights.shared_squares(0).norm();
         let mut pairs = Vec::new();
-        let parts = |task: u32| {
-            let own = self.steps.own(TaskId(task));
-            let individual = self.weights.sum_squares(TaskId(task), &mut pairs, |row| own.parts(row).0);
+        let parts = |task: &TaskId| {
+            let own = self.steps.own(*task);
+            let individual = self.weights.sum_squares(*task, &mut pairs, |row| own.parts(row).0);
             let outlier = own.norm.get();
             Parts { shared, individual: individual.norm(), outlier, outlier_active: outlier > 0.0 }
         };
-        Some((0..self.tasks as u32).map(parts).collect())
+        Some(tasks.iter().map(parts).collect())
     }
 
     fn part(&self, part: Part, task: TaskId) -> Option<Vec<(u32, f64)>> {

@@ -1,6 +1,7 @@
 //! What several test modules use.
 
 pub(crate) mod figure1;
+pub(crate) mod forge;
 pub(crate) mod harness;
 pub(crate) mod matrices;
 pub(crate) mod model_files;
