@@ -18,6 +18,7 @@ mod lab;
 mod learn;
 mod learned_relations;
 mod outputs;
+mod overflow;
 mod predict;
 mod queries;
 mod readme;

@@ -388,6 +388,16 @@ pub enum StreamError {
         /// What features of the model are.
         expected: String,
     },
+    /// An example to be predicted has a margin that is infinite or not a number.
+    #[error("{place}: the margin of task {task} is {margin}; expected a finite number")]
+    Margin {
+        /// The line or row.
+        place: String,
+        /// The task.
+        task: String,
+        /// What the margin is.
+        margin: f64,
+    },
     /// Standard input was to be read again.
     #[error("standard input can be read only once")]
     NotRewindable,
@@ -404,6 +414,7 @@ impl StreamError {
         match self {
             Self::Bad { problem, .. } | Self::Table(TableError::Row { problem, .. }) => problem.hint(),
             Self::Ungrouped { hint, .. } => Some(*hint),
+            Self::Margin { .. } => Some(Hint::LearnScaled),
             _ => None,
         }
     }
