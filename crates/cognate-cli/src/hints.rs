@@ -31,6 +31,9 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
             "label it, or learn one example per round, without --simultaneous and --order adversarial"
         }
         Hint::Scale => "scale the examples with --normalize l2 or --clip, or choose smaller parameters",
+        Hint::LearnScaled => {
+            "learn a model with --normalize l2 or --clip: it scales what it predicts as well"
+        }
         Hint::Fit => "cognate fit",
         _ => return None,
     })

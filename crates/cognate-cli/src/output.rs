@@ -8,7 +8,7 @@ use std::time::Duration;
 use cognate::fit::FitError;
 use cognate::internal::{readable, readable_lines};
 use cognate::model::OpenError;
-use cognate::{Hint, RunError, StreamError};
+use cognate::{Hint, RunError, SnapshotError, StreamError};
 pub(crate) use cognate_lab::parallel::Interrupted;
 pub(crate) use cognate_plot::numbers::bytes;
 use cognate_plot::text_table::TextTable;
@@ -135,7 +135,8 @@ fn stream_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a 
 fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<Hint> {
     let of_run = cause.downcast_ref::<RunError>().and_then(RunError::hint);
     let of_fit = cause.downcast_ref::<FitError>().and_then(FitError::hint);
-    of_run.or(of_fit).or_else(|| stream_error(cause)?.hint())
+    let of_model = cause.downcast_ref::<SnapshotError>().and_then(SnapshotError::hint);
+    of_run.or(of_fit).or(of_model).or_else(|| stream_error(cause)?.hint())
 }
 
 const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();

@@ -108,6 +108,9 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::Scale => {
             "scale the examples, stream={\"normalize\": \"l2\"} or {\"clip\": …}, or choose smaller parameters"
         }
+        Hint::LearnScaled => {
+            "learn a model with stream={\"normalize\": \"l2\"} or {\"clip\": …}: it scales what it predicts as well"
+        }
         Hint::Fit => "call `fit`",
         _ => return None,
     })
@@ -136,7 +139,7 @@ impl Raised for SnapshotError {
     fn raised(self) -> PyErr {
         match &self {
             Self::Io { .. } => classes::FileError::new_err(self.to_string()),
-            _ => classes::SnapshotError::new_err(self.to_string()),
+            _ => classes::SnapshotError::new_err(advised(&self, self.hint())),
         }
     }
 }

@@ -134,7 +134,7 @@ impl Model {
 
     /// The bytes of a model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.lock(py)?.model.to_bytes()))
+        Ok(PyBytes::new(py, &self.lock(py)?.model.to_loadable_bytes().map_err(Raised::raised)?))
     }
 
     /// Learns one example.

@@ -161,6 +161,25 @@ def test_numbers_that_run_away_are_told() -> None:
         model.partial_fit(np.array([[1e30], [1e30]]), [-1, 1])
 
 
+def test_what_would_not_load_is_neither_saved_nor_pickled(tmp_path) -> None:
+    path = tmp_path / "m.cog"
+    Learner("adaptive").learn_one({0: 1.0}, 1).save(path)
+    before = path.read_bytes()
+    lost = Learner("adaptive", rate=1e150).learn_one({0: 1e-150}, 1)
+    for keep in [lambda: lost.save(path), lambda: pickle.dumps(lost), lambda: copy.deepcopy(lost)]:
+        with pytest.raises(SnapshotError, match="would not load again: a weight is not finite .scale the examples"):
+            keep()
+    assert path.read_bytes() == before and Learner.load(path).metrics_["examples"] == 1
+
+
+def test_a_margin_that_is_not_finite_is_told() -> None:
+    model = Learner("kernel-perceptron", kernel="polynomial").learn_one({0: 1e100}, 1)
+    with pytest.raises(DataError, match="row 0: the margin of task default is inf; expected a finite number"):
+        model.margin_one({0: 1e100})
+    with pytest.raises(DataError, match="rows:2: the margin of task default is inf; expected a finite number"):
+        model.decision_function(np.array([[1.0], [1e100]]))
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_copies_go_on_alone(copied, stream: Stream) -> None:
     model = Learner("adaptive").partial_fit(stream.X, stream.y, stream.tasks)

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::hint::Hint;
 use crate::readable::readable;
 
 /// One thing wrong with a config: where and what.
@@ -138,6 +139,32 @@ pub enum SnapshotError {
     /// The parts are whole but do not fit together.
     #[error("the model contradicts itself: {0}")]
     Inconsistent(String),
+    /// What was to be saved would not load again; nothing was written.
+    #[error("the model was not saved, because it would not load again: {reason}")]
+    Unloadable {
+        /// What loading it says.
+        reason: String,
+    },
+}
+
+impl SnapshotError {
+    /// A way out, if one is known.
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Unloadable { .. } => Some(Hint::Scale),
+            _ => None,
+        }
+    }
+
+    /// The same error, found in what was to be saved.
+    pub(crate) fn before_saving(self) -> Self {
+        Self::Unloadable {
+            reason: match self {
+                Self::Inconsistent(reason) => reason,
+                other => other.to_string(),
+            },
+        }
+    }
 }
 
 impl From<StateError> for SnapshotError {

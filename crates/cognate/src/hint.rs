@@ -36,6 +36,8 @@ pub enum Hint {
     LabelRounds,
     /// Scale the examples, or choose smaller parameters.
     Scale,
+    /// Learn a model that scales its examples; it scales those that it predicts as well.
+    LearnScaled,
     /// The learner is fitted to all examples at once.
     Fit,
 }

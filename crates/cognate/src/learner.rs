@@ -61,6 +61,13 @@ pub trait LearnOne: Predict {
     /// [`Self::update`] does, and learns nothing. A task met before leaves every margin as it is.
     fn skip(&mut self, task: TaskId);
 
+    /// What in the state is no longer finite, as far as updates notice at little cost; a run looks after every batch.
+    ///
+    /// None does not say that all is well: [`crate::Model::save`] looks at everything.
+    fn overflow(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Learns a simultaneous round, one example of every task, with one outcome per example in the order of the round.
     ///
     /// All margins come before any update; a learner that knows one task at a time then updates in task order.

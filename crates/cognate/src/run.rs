@@ -148,6 +148,14 @@ pub enum RunError {
         /// What the margin is.
         margin: f64,
     },
+    /// Something in the learner is infinite or not a number, whatever the margins so far were.
+    #[error("by round {round}, {part} is not finite; the learner has diverged")]
+    Overflow {
+        /// The round, counted from 1 over the model's life, after which it was noticed.
+        round: u64,
+        /// What is not finite.
+        part: &'static str,
+    },
     /// The learner is fitted to all examples at once.
     #[error("`{learner}` does not learn from streams; it is fitted to all examples at once")]
     Batch {
@@ -176,7 +184,7 @@ impl RunError {
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Stream(error) => error.hint(),
-            Self::Diverged { .. } => Some(Hint::Scale),
+            Self::Diverged { .. } | Self::Overflow { .. } => Some(Hint::Scale),
             Self::Batch { .. } => Some(Hint::Fit),
             Self::NoRound | Self::TooManyTasks { .. } => None,
         }
@@ -184,7 +192,7 @@ impl RunError {
 
     /// Whether the learner has changed in rounds that were not counted.
     pub(crate) fn has_learnt(&self) -> bool {
-        matches!(self, Self::Diverged { .. })
+        matches!(self, Self::Diverged { .. } | Self::Overflow { .. })
     }
 }
 
@@ -306,10 +314,7 @@ impl<'a> Run<'a> {
             Serve::Hardest => {
                 Some((Grouper::new(model.tasks.limit(), inputs).for_adversary(), learn_hardest))
             }
-            Serve::All if model.config.simultaneous => {
-                let size = model.tasks.limit().or((model.rounds > 0).then_some(model.tasks.len()));
-                Some((Grouper::new(size, inputs), learn_round))
-            }
+            Serve::All if model.config.simultaneous => Some((grouper_of(model, inputs), learn_round)),
             Serve::All => None,
         };
         Self { rounds, aside: Aside { outcomes: Vec::new(), asker, observer } }
@@ -327,6 +332,7 @@ impl<'a> Run<'a> {
                 let outcomes = &mut aside.outcomes;
                 model.learner.as_learn_one().learn_batch(batch, outcomes);
                 check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
+                check_overflow(model, batch.len() as u64)?;
                 batch.examples().for_each(|example| model.metrics.prefetch(example.task));
                 for (example, outcome) in batch.examples().zip(&aside.outcomes) {
                     model.rounds += 1;
@@ -337,6 +343,7 @@ impl<'a> Run<'a> {
                 for at in 0..batch.len() {
                     learn_where_asked(model, batch, at, aside)?;
                 }
+                check_overflow(model, 0)?;
             }
             Some((grouper, learn_round)) => {
                 for (at, example) in batch.examples().enumerate() {
@@ -363,6 +370,19 @@ impl<'a> Run<'a> {
             learn_round(model, grouper.round(), &mut self.aside)?;
         }
         Ok(())
+    }
+}
+
+/// Rounds of all tasks that were declared, or of those that the model's rounds were of, or of whatever comes first.
+///
+/// A task that a graph names, but that never came, is in the model and not in its rounds.
+fn grouper_of(model: &Model, inputs: Vec<String>) -> Grouper {
+    let came = |task: usize| model.metrics.task(TaskId(task as u32)).examples > 0;
+    let members: Vec<bool> = (0..model.tasks.len()).map(came).collect();
+    if model.tasks.limit().is_some() || !members.contains(&true) {
+        Grouper::new(model.tasks.limit(), inputs)
+    } else {
+        Grouper::of_members(members, inputs)
     }
 }
 
@@ -411,6 +431,7 @@ fn learn_round(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Resul
     }
     model.learner.as_learn_one().learn_round(round, &mut aside.outcomes);
     check_finite(round, &aside.outcomes, model, |_| 1)?;
+    check_overflow(model, 1)?;
     model.rounds += 1;
     for (example, outcome) in round.examples().zip(&aside.outcomes) {
         report(example, *outcome, true, model, &mut *aside.observer);
@@ -438,6 +459,7 @@ fn learn_round_where_asked(model: &mut Model, round: &Round, aside: &mut Aside<'
         .into_iter()
         .filter(|at| !queried[*at])
         .for_each(|at| learner.skip(round.example(at).task));
+    check_overflow(model, 1)?;
     model.rounds += 1;
     let mut learnt = learnt.into_iter();
     for ((example, outcome), queried) in round.examples().zip(&aside.outcomes).zip(queried) {
@@ -473,6 +495,7 @@ fn learn_hardest(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Res
     let Some((_, example, margin)) = hardest else { return Ok(()) };
     let queried = aside.asker.asks(model.metrics.seen(), model.learner.as_inspect(), example.task, margin);
     let updated = learn_or_skip(model, example, margin, queried);
+    check_overflow(model, 1)?;
     model.rounds += 1;
     report(example, Outcome { margin, updated }, queried, model, &mut *aside.observer);
     Ok(())
@@ -492,6 +515,13 @@ fn check_finite(
             Err(diverged(model, round, examples.example(at).task, outcomes[at].margin))
         }
     }
+}
+
+/// Checks what the learner itself has noticed; `learnt` rounds are not counted yet.
+fn check_overflow(model: &mut Model, learnt: u64) -> Result<(), RunError> {
+    let round = model.rounds + learnt;
+    let part = model.learner.as_learn_one().overflow();
+    part.map_or(Ok(()), |part| Err(RunError::Overflow { round, part }))
 }
 
 fn diverged(model: &Model, round: u64, task: TaskId, margin: f64) -> RunError {

@@ -61,7 +61,8 @@ struct Header {
 }
 
 impl Model {
-    /// The whole model as bytes.
+    /// The whole model as bytes, even where it has diverged and [`Self::from_bytes`] would refuse them; see
+    /// [`Self::to_loadable_bytes`].
     ///
     /// # Panics
     /// Never: everything in a model can be written.
@@ -165,14 +166,26 @@ impl Model {
         Ok(Self { config: header.config, tasks, columns, names, learner, metrics, rounds, given })
     }
 
-    /// Writes the model atomically: the file is at every moment either the old one or the new one, complete.
+    /// Writes the model atomically: the file is at every moment either the old one or the new one, complete, and one
+    /// that [`Self::load`] takes.
     ///
     /// Mode and owner of an existing file are kept, the owner where that is permitted; a link still leads to the file.
     ///
     /// # Errors
-    /// When the folder or the disk cannot be written; the old file is then untouched.
+    /// When the model has diverged and would not load again, or the folder or the disk cannot be written; the old file is
+    /// then untouched.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
-        file::write_atomically(path.as_ref(), &self.to_bytes())
+        file::write_atomically(path.as_ref(), &self.to_loadable_bytes()?)
+    }
+
+    /// As [`Self::to_bytes`], once [`Self::from_bytes`] has taken the bytes: a whole model is made of them, and dropped.
+    ///
+    /// # Errors
+    /// When the model has diverged: something in it is not finite.
+    pub fn to_loadable_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
+        let bytes = self.to_bytes();
+        Self::from_bytes(&bytes).map_err(SnapshotError::before_saving)?;
+        Ok(bytes)
     }
 
     /// Checks that a model can be written there, with an empty temporary file.

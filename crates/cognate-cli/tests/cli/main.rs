@@ -21,6 +21,7 @@ mod learn;
 mod learned_relations;
 mod long_lines;
 mod outputs;
+mod overflow;
 mod predict;
 mod queries;
 mod readme;

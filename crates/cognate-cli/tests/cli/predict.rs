@@ -197,3 +197,20 @@ fn an_answer_does_not_wait_for_the_next_question() {
     drop(questions);
     assert!(child.wait().unwrap().success());
 }
+
+/// An infinite margin is no answer: the error says which line has it, and what to do.
+#[test]
+fn a_margin_that_is_not_finite_is_an_error() {
+    let folder = Folder::with("a.svm", "+1 task:ann 1:1e100\n");
+    folder.output("learn a.svm --quiet --learner kernel-perceptron --set kernel=polynomial --model m.cog");
+    folder.write("far.svm", "? task:ann 1:1e-100\n? task:bob 1:1e100\n");
+    for flags in ["", " --json"] {
+        let ran = folder.run(&format!("predict far.svm --model m.cog{flags}"));
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let message = "error: far.svm:2: the margin of task bob is inf; expected a finite number\n  hint: learn a model with --normalize l2";
+        assert!(ran.stderr.starts_with(message), "{}", ran.stderr);
+        assert!(!ran.stdout.contains("inf"), "{}", ran.stdout);
+    }
+    folder.output("learn a.svm --quiet --learner kernel-perceptron --set kernel=polynomial --normalize l2 --model scaled.cog");
+    assert_eq!(folder.output("predict far.svm --model scaled.cog").lines().count(), 3);
+}

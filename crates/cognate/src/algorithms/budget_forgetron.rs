@@ -40,6 +40,7 @@ use crate::kernel::{
     merged_product, restored_coefficients, square,
 };
 use crate::learner::{LearnOne, Predict};
+use crate::linalg::check_all_finite;
 use crate::tasks::Tasks;
 
 /// Parameters of `budget-forgetron`.
@@ -226,6 +227,10 @@ impl LearnOne for BudgetForgetron {
     fn skip(&mut self, task: TaskId) {
         self.active.see(task);
     }
+
+    fn overflow(&self) -> Option<&'static str> {
+        (!(self.damage.is_finite() && self.shrunk.is_finite())).then_some("the damage done by forgetting")
+    }
 }
 
 impl OnBudget for BudgetForgetron {
@@ -287,9 +292,10 @@ impl Algorithm for BudgetForgetron {
     fn restore(&mut self, state: BudgetForgetronState) -> Result<(), StateError> {
         self.active.restore(&state.active)?;
         self.coefficients = restored_coefficients(state.coefficients.0, self.active.len())?;
-        let sound = state.damage.is_finite() && state.bound.is_finite() && state.bound >= self.bound;
+        check_all_finite("the damage done by forgetting", &[state.damage, state.shrunk])?;
+        let sound = state.bound.is_finite() && state.bound >= self.bound;
         if !sound || !(0.0..=1.0).contains(&state.shrunk) {
-            return Err(StateError::new("what was forgotten is not a number, or the bound has fallen"));
+            return Err(StateError::new("what was forgotten is out of range, or the bound has fallen"));
         }
         (self.mistakes, self.damage) = (state.mistakes, state.damage);
         (self.bound, self.shrunk) = (state.bound, state.shrunk);

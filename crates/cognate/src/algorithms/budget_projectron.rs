@@ -44,7 +44,7 @@ use crate::kernel::{
     restored_coefficients,
 };
 use crate::learner::{LearnOne, Outcome, Predict};
-use crate::linalg::{InverseGram, InverseGramState, Projected, dot};
+use crate::linalg::{InverseGram, InverseGramState, Projected, all_finite, dot};
 use crate::tasks::Tasks;
 pub(super) use threshold::Threshold;
 
@@ -110,9 +110,20 @@ pub(super) struct Scratch {
     pub(super) projected: Projected,
     pub(super) gamma: Vec<f64>,
     pub(super) scores: Vec<f64>,
+    /// What was not finite after an update.
+    pub(super) overflow: Option<&'static str>,
 }
 
 impl Scratch {
+    /// Looks at what the update of a mistake has made, at the cost of a row of P.
+    pub(super) fn notice(&mut self, inverse: &InverseGram) {
+        if !inverse.is_sound() {
+            self.overflow.get_or_insert("the inverse of the Gram matrix");
+        } else if !self.projected.is_finite() || !all_finite(&self.gamma) {
+            self.overflow.get_or_insert("the projection of an example");
+        }
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
         let numbers = self.gamma.capacity() + self.scores.capacity();
         self.projected.heap_bytes() + numbers * size_of::<f64>()
@@ -138,6 +149,12 @@ impl BudgetProjectron {
 
     /// Learns from a mistake; the kernel values of the example with those kept are in the scratch.
     fn learn_mistake(&mut self, example: Example<'_>) -> bool {
+        let updated = self.project_or_keep(example);
+        self.scratch.notice(&self.inverse);
+        updated
+    }
+
+    fn project_or_keep(&mut self, example: Example<'_>) -> bool {
         let Example { task, features, label } = example;
         let slots = self.active.slots_with(features, OVERHEAD);
         if slots == 0 {
@@ -147,7 +164,7 @@ impl BudgetProjectron {
         // P is without the factor of R that follows K, and so are the values here.
         let scale = self.active.graph().scale(self.active.tasks());
         let own = self.active.relation(task, task) * self.active.square(features);
-        let Scratch { projected, gamma, scores } = &mut self.scratch;
+        let Scratch { projected, gamma, scores, .. } = &mut self.scratch;
         projected.own = own / scale;
         projected.row.iter_mut().for_each(|value| *value /= scale);
         self.inverse.project(projected);
@@ -229,6 +246,11 @@ impl LearnOne for BudgetProjectron {
 
     fn skip(&mut self, task: TaskId) {
         self.active.see(task);
+    }
+
+    fn overflow(&self) -> Option<&'static str> {
+        let coefficient = || (!all_finite(&self.coefficients)).then_some("the coefficient of a support");
+        self.scratch.overflow.or_else(coefficient)
     }
 }
 

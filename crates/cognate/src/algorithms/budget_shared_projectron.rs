@@ -142,6 +142,12 @@ impl BudgetSharedProjectron {
 
     /// Learns from a mistake; the kernel values of the example with those kept are in the scratch.
     fn learn_mistake(&mut self, example: Example<'_>) -> bool {
+        let updated = self.project_or_keep(example);
+        self.scratch.notice(&self.inverse);
+        updated
+    }
+
+    fn project_or_keep(&mut self, example: Example<'_>) -> bool {
         let Example { task, features, label } = example;
         // The task may come to have a set of its own, which may double when it grows.
         let overhead =
@@ -153,7 +159,7 @@ impl BudgetSharedProjectron {
         self.shrink_to(slots, features);
         let own = self.active.square(features);
         let (tasks, count) = (self.active.tasks(), self.active.len());
-        let Scratch { projected, gamma, scores } = &mut self.scratch;
+        let Scratch { projected, gamma, scores, .. } = &mut self.scratch;
         projected.own = own;
         self.inverse.project(projected);
         if self.threshold.reaches(projected.distance, own, slots) {
@@ -225,6 +231,10 @@ impl LearnOne for BudgetSharedProjectron {
 
     fn skip(&mut self, task: TaskId) {
         self.active.see(task);
+    }
+
+    fn overflow(&self) -> Option<&'static str> {
+        self.scratch.overflow
     }
 }
 

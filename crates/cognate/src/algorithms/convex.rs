@@ -36,7 +36,7 @@ use crate::example::{BIAS_FEATURE, SparseView, TaskId};
 use crate::fit::{Examples, FitStatus, Fitted, Kept, Kind};
 use crate::kernel::{KernelConfig, Supports, SupportsState};
 use crate::learner::{Inspect, Predict, Support};
-use crate::linalg::{Symmetric, check_finite};
+use crate::linalg::{Symmetric, all_finite, check_finite};
 use crate::tasks::Tasks;
 
 /// Tasks learnt at once; see the head of its file.
@@ -104,6 +104,18 @@ impl Convex {
             relation: fitted.relation.clone(),
             kind: Some(examples.kind()),
             status: Some(fitted.status),
+        }
+    }
+
+    /// What is not finite, if anything.
+    pub(crate) fn overflow(&self) -> Option<&'static str> {
+        let (Weights::Features { values, .. } | Weights::Inputs { values, .. }) = &self.weights;
+        if !all_finite(values) {
+            Some("a weight")
+        } else if !all_finite(&self.intercepts) {
+            Some("an intercept")
+        } else {
+            (!self.relation.is_finite()).then_some("the relation of tasks")
         }
     }
 

@@ -307,6 +307,13 @@ impl LearnOne for RelationPerceptron {
         self.seen += 1;
     }
 
+    fn overflow(&self) -> Option<&'static str> {
+        match &self.weights {
+            Weights::Moved(moved) => moved.overflow(),
+            Weights::ScaleFree(_) => None,
+        }
+    }
+
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         let mut looks = std::mem::take(&mut self.looks);
         looks.resize_with(round.len().max(looks.len()), Look::default);

@@ -159,6 +159,10 @@ impl LearnOne for RomPgd {
         machine!(&mut self.machine, inner => inner.learn_batch(batch, outcomes));
     }
 
+    fn overflow(&self) -> Option<&'static str> {
+        machine!(&self.machine, inner => inner.overflow())
+    }
+
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         machine!(&mut self.machine, inner => inner.learn_round(round, outcomes));
     }

@@ -112,6 +112,10 @@ impl LearnOne for SchattenPerceptron {
         self.seen += 1;
     }
 
+    fn overflow(&self) -> Option<&'static str> {
+        self.columns.overflow()
+    }
+
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         self.seen += 1;
         outcomes.clear();

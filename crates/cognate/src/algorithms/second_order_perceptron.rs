@@ -33,7 +33,7 @@ use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::interaction::{Interaction, InteractionConfig};
 use crate::kernel::{KernelConfig, Supports, SupportsState, square};
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support};
-use crate::linalg::GrowingFactor;
+use crate::linalg::{GrowingFactor, all_finite};
 use crate::tasks::Tasks;
 
 /// Parameters of `second-order-perceptron`.
@@ -95,6 +95,8 @@ pub struct SecondOrderPerceptron {
     solved_labels: Vec<f64>,
     /// Examples seen.
     seen: u64,
+    /// Whether a row of L or an entry of L^-1 y was not finite.
+    overflowed: bool,
 }
 
 /// What (11) and the border of L are made of.
@@ -180,8 +182,10 @@ impl SecondOrderPerceptron {
     /// Adds a row to L and an entry to L^-1 y.
     fn border(&mut self, projection: &Projection, label: f64) {
         let pivot = projection.pivot.sqrt();
+        let solved = (label - dot(&projection.z, &self.solved_labels)) / pivot;
+        self.overflowed |= !(solved.is_finite() && pivot.is_finite() && all_finite(&projection.z));
         self.factor.push_row(&projection.z, pivot);
-        self.solved_labels.push((label - dot(&projection.z, &self.solved_labels)) / pivot);
+        self.solved_labels.push(solved);
     }
 
     /// Learns from an example whose projection is known.
@@ -251,6 +255,10 @@ impl LearnOne for SecondOrderPerceptron {
         self.meet(task);
         self.seen += 1;
     }
+
+    fn overflow(&self) -> Option<&'static str> {
+        self.overflowed.then_some("the factor of the Gram matrix")
+    }
 }
 
 impl Inspect for SecondOrderPerceptron {
@@ -318,6 +326,7 @@ impl Algorithm for SecondOrderPerceptron {
             factor: GrowingFactor::default(),
             solved_labels: Vec::new(),
             seen: 0,
+            overflowed: false,
         })
     }
 
@@ -341,7 +350,7 @@ impl Algorithm for SecondOrderPerceptron {
         if state.solved_labels.0.len() != count {
             return Err(StateError::new("there is not one solved label per support"));
         }
-        crate::linalg::check_finite(&state.solved_labels.0)?;
+        crate::linalg::check_all_finite("a solved label", &state.solved_labels.0)?;
         self.solved_labels = state.solved_labels.0;
         Ok(())
     }

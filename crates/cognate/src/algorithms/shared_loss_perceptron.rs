@@ -156,6 +156,10 @@ impl LearnOne for SharedLossPerceptron {
         self.seen += 1;
     }
 
+    fn overflow(&self) -> Option<&'static str> {
+        self.columns.overflow()
+    }
+
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         self.seen += 1;
         outcomes.clear();

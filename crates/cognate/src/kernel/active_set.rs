@@ -148,11 +148,12 @@ impl ActiveSet {
 
     /// The example with the least score; among those within 1e-9 of the least, the oldest.
     ///
-    /// Unrelated tasks and coefficients of one make equal scores frequent; rounding must not decide then.
+    /// Unrelated tasks and coefficients of one make equal scores frequent; rounding must not decide then. Where no score
+    /// is a number, which a run notices later, it is the oldest of all.
     pub(crate) fn least(&self, scores: &[f64]) -> Option<usize> {
         let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
         let close = |at: &usize| scores[*at] <= least + 1e-9 * least.abs();
-        self.oldest((0..scores.len()).filter(close))
+        self.oldest((0..scores.len()).filter(close)).or_else(|| self.oldest(0..scores.len()))
     }
 
     pub(crate) fn listed(&self, coefficients: &[f64]) -> Vec<Support> {
@@ -322,6 +323,6 @@ pub(crate) fn restored_coefficients(coefficients: Vec<f64>, supports: usize) -> 
     if coefficients.len() != supports {
         return Err(StateError::new("there is not one coefficient per support"));
     }
-    crate::linalg::check_finite(&coefficients)?;
+    crate::linalg::check_all_finite("the coefficient of a support", &coefficients)?;
     Ok(coefficients)
 }

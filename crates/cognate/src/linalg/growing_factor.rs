@@ -59,7 +59,7 @@ impl GrowingFactor {
         if size.checked_add(1).and_then(|next| size.checked_mul(next)) != entries.len().checked_mul(2) {
             return Err(StateError::new("the factor is not a triangle with one row per support"));
         }
-        super::check_finite(&entries)?;
+        super::check_all_finite("an entry of the factor of the Gram matrix", &entries)?;
         let factor = Self { size, entries };
         if (0..size).any(|at| factor.row(at)[at] <= 0.0) {
             return Err(StateError::new("the factor's diagonal is not positive"));

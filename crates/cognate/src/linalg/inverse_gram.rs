@@ -9,7 +9,7 @@
 use pulp::{Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
-use super::{Symmetric, Width, check_finite, dot};
+use super::{Symmetric, Width, all_finite, check_all_finite, dot};
 use crate::block::Block;
 use crate::error::StateError;
 
@@ -67,6 +67,11 @@ impl Projected {
         }
     }
 
+    /// Whether neither the example nor its projection overflows.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.own.is_finite() && all_finite(&self.row) && all_finite(&self.coefficients)
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         (self.row.capacity() + self.coefficients.capacity() + self.rest.capacity()) * size_of::<f64>()
     }
@@ -116,6 +121,11 @@ impl InverseGram {
     /// Entry (at, at) of P.
     pub(crate) fn diagonal(&self, at: usize) -> f64 {
         self.row(at)[at]
+    }
+
+    /// Whether the diagonal of P is what that of an inverse can be. Where P overflows, its diagonal does.
+    pub(crate) fn is_sound(&self) -> bool {
+        (0..self.size).all(|at| self.diagonal(at).is_finite() && self.diagonal(at) > 0.0)
     }
 
     /// Adds an example; there will be at most this many.
@@ -277,8 +287,8 @@ impl InverseGram {
         if doubled != gram.len().checked_mul(2) || gram.len() != inverse.len() {
             return Err(StateError::new("the Gram matrix is not a triangle with one row per support"));
         }
-        check_finite(gram)?;
-        check_finite(inverse)?;
+        check_all_finite("the inner product of two supports", gram)?;
+        check_all_finite("an entry of the inverse of the Gram matrix", inverse)?;
         let entry = |row: usize, column: usize| row * (row + 1) / 2 + column;
         if (0..size).any(|at| gram[entry(at, at)] <= 0.0 || inverse[entry(at, at)] <= 0.0) {
             return Err(StateError::new("the diagonal of the Gram matrix or its inverse is not positive"));

@@ -54,9 +54,15 @@ pub(crate) fn dot_at(found: &[f64], places: &[u32], values: &[f64]) -> f64 {
 
 /// Refuses NaN and infinities in saved weights.
 pub(crate) fn check_finite(weights: &[f64]) -> Result<(), StateError> {
-    if weights.iter().all(|weight| weight.is_finite()) {
-        Ok(())
-    } else {
-        Err(StateError::new("a weight is not finite"))
-    }
+    check_all_finite("a weight", weights)
+}
+
+/// The same for numbers that are called otherwise.
+pub(crate) fn check_all_finite(what: &str, numbers: &[f64]) -> Result<(), StateError> {
+    if all_finite(numbers) { Ok(()) } else { Err(StateError::new(format!("{what} is not finite"))) }
+}
+
+/// Whether there is no NaN and no infinity.
+pub(crate) fn all_finite(numbers: &[f64]) -> bool {
+    numbers.iter().all(|number| number.is_finite())
 }

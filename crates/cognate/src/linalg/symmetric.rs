@@ -4,7 +4,7 @@ use faer::linalg::solvers::{DenseSolveCore, Llt};
 use faer::{Mat, Side};
 use serde::{Deserialize, Serialize};
 
-use super::check_finite;
+use super::check_all_finite;
 use crate::error::StateError;
 
 /// A symmetric matrix, both triangles stored.
@@ -227,7 +227,7 @@ impl Symmetric {
         if size.checked_add(1).and_then(|next| size.checked_mul(next)) != lower.len().checked_mul(2) {
             return Err(StateError::new("there is not one number per pair of tasks"));
         }
-        check_finite(lower)?;
+        check_all_finite("an entry of a matrix of tasks", lower)?;
         Ok(Self::from_fn(size, |row, column| lower[row * (row + 1) / 2 + column]))
     }
 

@@ -6,7 +6,7 @@
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use super::wide::{Simd, WithSimd, wide, wide_work};
-use super::{Symmetric, check_finite};
+use super::{Symmetric, check_all_finite};
 use crate::error::StateError;
 
 /// Numbers in a vector of the processor: rows are kept in whole vectors, so no loop over one has a tail.
@@ -232,7 +232,7 @@ impl Triangle {
         if size.checked_add(1).and_then(|next| size.checked_mul(next)) != entries.len().checked_mul(2) {
             return Err(StateError::new("there is not one number per pair of tasks"));
         }
-        check_finite(entries)?;
+        check_all_finite("an entry of a matrix of tasks", entries)?;
         Ok(Self::from_lower(size, entries))
     }
 }

@@ -13,7 +13,8 @@ impl Model {
     /// In classification the counts are those of the fitted margins on the same examples; real labels are not counted.
     ///
     /// # Errors
-    /// With every problem of the config; when its learner learns from streams; when it does not suit the examples.
+    /// With every problem of the config; when its learner learns from streams; when it does not suit the examples; when
+    /// something in it is not finite.
     pub fn fit(
         config: &RunConfig,
         examples: &Examples,
@@ -33,6 +34,9 @@ impl Model {
         let fitter = Fitter::new(parameters, examples, options.memory).map_err(within)?;
         let fitted = fitter.fit(parameters, None, options, watch).map_err(within)?;
         let convex = Convex::from_fit(parameters, examples, &fitted);
+        if let Some(what) = convex.overflow() {
+            return Err(FitError::NotFinite { what });
+        }
         let kept = ModelConfig { simultaneous: false, seed: None, ..ModelConfig::of(config) };
         let mut model = Self::made(kept, examples.tasks().clone(), Learner::Convex(convex));
         model.agree_on_naming(examples.naming())?;

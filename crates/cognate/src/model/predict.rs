@@ -9,7 +9,8 @@ use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::stream::pipeline::for_each_batch;
 use crate::stream::{
-    Batch, Features, Given, NameSource, Problem, Stream, StreamError, TableError, task_name, unknown_task,
+    Batch, Features, Given, NameSource, Problem, Stream, StreamError, TableError, UNNAMED_TASK, place_of,
+    task_name, unknown_task,
 };
 use crate::tasks::Tasks;
 
@@ -65,7 +66,7 @@ impl Model {
     /// Predicts one example; the model does not change, even if names are new to it.
     ///
     /// # Errors
-    /// When task or features are invalid.
+    /// When task or features are invalid, or the margin is not finite.
     pub fn predict_one<'a>(
         &self,
         task: &str,
@@ -81,6 +82,10 @@ impl Model {
     pub fn predict_row(&self, task: Option<&str>, features: Features<'_>) -> Result<Prediction, StreamError> {
         let margin = self.margin_of(task, features);
         let margin = margin.map_err(|problem| TableError::Row { row: 0, problem })?;
+        if !margin.is_finite() {
+            let (place, task) = ("row 0".to_owned(), task.unwrap_or(UNNAMED_TASK).to_owned());
+            return Err(StreamError::Margin { place, task, margin });
+        }
         Ok(self.prediction(margin))
     }
 
@@ -110,7 +115,8 @@ impl Model {
     /// streams of text.
     ///
     /// # Errors
-    /// Those of the stream; when the stream was made for another model.
+    /// Those of the stream; when the stream was made for another model; when a margin is not finite, before the batch that
+    /// it is in is visited.
     pub fn predict(
         &self,
         stream: &mut dyn Stream,
@@ -119,19 +125,23 @@ impl Model {
     ) -> Result<(), StreamError> {
         self.check_naming(stream.naming())?;
         let (mut tasks, mut margins, mut failed) = (self.tasks.clone(), Vec::new(), None);
+        let inputs = stream.input_names();
         for_each_batch(stream, 1, threads, |batch| {
-            if let Err(error) = batch.introduce_tasks(&mut tasks) {
+            margins.clear();
+            let predicted = batch.introduce_tasks(&mut tasks).and_then(|()| {
+                self.add_margins(batch, &mut margins);
+                check_margins(batch, &margins, &tasks, &inputs)
+            });
+            if let Err(error) = predicted {
                 failed = Some(error);
                 return ControlFlow::Break(());
             }
-            margins.clear();
-            self.add_margins(batch, &mut margins);
             visit(&Predictions { model: self, tasks: &tasks, batch, margins: &margins })
         })?;
         failed.map_or(Ok(()), Err)
     }
 
-    /// Margins of examples. A task new to the model is taken for the next one that it would add.
+    /// Margins of examples, finite or not. A task new to the model is taken for the next one that it would add.
     pub fn margins(&self, examples: &Batch) -> Vec<f64> {
         let mut margins = Vec::with_capacity(examples.len());
         self.add_margins(examples, &mut margins);
@@ -159,4 +169,17 @@ impl Model {
             (None, _) => Ok(self.next_task()),
         }
     }
+}
+
+/// Refuses a margin that is infinite or not a number, with the place of its example.
+fn check_margins(
+    batch: &Batch,
+    margins: &[f64],
+    tasks: &Tasks,
+    inputs: &[String],
+) -> Result<(), StreamError> {
+    let Some(at) = margins.iter().position(|margin| !margin.is_finite()) else { return Ok(()) };
+    let task = tasks.name(batch.example(at).task).to_owned();
+    let place = place_of(inputs, batch.file, batch.line(at));
+    Err(StreamError::Margin { place, task, margin: margins[at] })
 }

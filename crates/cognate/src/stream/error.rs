@@ -398,6 +398,16 @@ pub enum StreamError {
         /// The name.
         column: String,
     },
+    /// An example to be predicted has a margin that is infinite or not a number.
+    #[error("{place}: the margin of task {} is {margin}; expected a finite number", readable(task))]
+    Margin {
+        /// The line or row.
+        place: String,
+        /// The task.
+        task: String,
+        /// What the margin is.
+        margin: f64,
+    },
     /// Standard input was to be read again.
     #[error("standard input can be read only once")]
     NotRewindable,
@@ -414,6 +424,7 @@ impl StreamError {
         match self {
             Self::Bad { problem, .. } | Self::Table(TableError::Row { problem, .. }) => problem.hint(),
             Self::Ungrouped { hint, .. } => Some(*hint),
+            Self::Margin { .. } => Some(Hint::LearnScaled),
             _ => None,
         }
     }

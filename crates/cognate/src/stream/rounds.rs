@@ -11,7 +11,7 @@ use crate::tasks::Tasks;
 pub(crate) struct Grouper {
     /// K: declared, or the length of the first round once a task comes again.
     size: Option<usize>,
-    /// The tasks of the first round, where nothing was declared.
+    /// The tasks of the first round, where nothing was declared. Others may have numbers too, which a graph gave them.
     members: Option<Vec<bool>>,
     round: Round,
     /// Whether a task is in the round.
@@ -43,6 +43,12 @@ pub(crate) type Round = Batch;
 /// Where an example came from: input and line, 0 where there is none.
 pub(crate) type Origin = (u32, u64);
 
+/// An input by its name, and a line of it if there is one.
+pub(crate) fn place_of(inputs: &[String], input: u32, line: u64) -> String {
+    let name = inputs.get(input as usize).map_or("the stream", String::as_str);
+    if line == 0 { name.to_owned() } else { format!("{name}:{line}") }
+}
+
 impl Grouper {
     pub(crate) fn new(size: Option<usize>, inputs: Vec<String>) -> Self {
         Self {
@@ -55,6 +61,13 @@ impl Grouper {
             hint: Hint::NotSimultaneous,
             finished: 0,
         }
+    }
+
+    /// For a stream that goes on: rounds are of these tasks, those of the rounds before.
+    pub(crate) fn of_members(members: Vec<bool>, inputs: Vec<String>) -> Self {
+        let size = members.iter().filter(|member| **member).count();
+        let present = vec![false; members.len()];
+        Self { members: Some(members), present, ..Self::new(Some(size), inputs) }
     }
 
     /// The same, with messages about an adversarial order.
@@ -163,8 +176,7 @@ impl Grouper {
             Fault::Unlabelled(task) => format!("has no label for task {}", readable(tasks.name(task))),
             Fault::Ends => format!("ends after {} of {size} tasks and lacks {lacks}", self.round.len()),
         };
-        let name = self.inputs.get(input as usize).map_or("the stream", String::as_str);
-        let place = if line == 0 { name.to_owned() } else { format!("{name}:{line}") };
+        let place = place_of(&self.inputs, input, line);
         let (rule, hint) = match fault {
             Fault::Unlabelled(_) => ("needs the labels of all its examples", Hint::LabelRounds),
             _ => ("has one example of every task per round", self.hint),

@@ -11,7 +11,7 @@ use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
 use crate::kernel::{KernelConfig, Supports, SupportsState, square};
 use crate::learner::Support;
-use crate::linalg::{Symmetric, check_finite, dot};
+use crate::linalg::{Symmetric, all_finite, check_all_finite, dot};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
@@ -24,6 +24,8 @@ pub(crate) struct Columns {
     /// C, as it was when last asked to follow, when there were so many tasks.
     mixing: Symmetric,
     followed: usize,
+    /// Whether an inner product was not finite when it was changed.
+    overflowed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -40,7 +42,7 @@ impl Columns {
             Vectors::Sums { kernel: kernel.clone(), supports: Box::default(), steps: Vec::new() }
         };
         let nothing = Symmetric::from_fn(tasks, |_, _| 0.0);
-        Self { p, tasks, vectors, mixing: nothing.clone(), gram: nothing, followed: 0 }
+        Self { p, tasks, vectors, mixing: nothing.clone(), gram: nothing, followed: 0, overflowed: false }
     }
 
     pub(crate) fn tasks(&self) -> usize {
@@ -103,6 +105,12 @@ impl Columns {
                 self.gram.add(column, column, step * step * kernel.square(square(x)));
             }
         }
+        self.overflowed |= !all_finite(self.gram.row(column));
+    }
+
+    /// What is not finite, as far as additions have noticed.
+    pub(crate) fn overflow(&self) -> Option<&'static str> {
+        self.overflowed.then_some("the inner product of two tasks' vectors")
     }
 
     /// Computes the gradient after additions.
@@ -167,7 +175,7 @@ impl Columns {
             (Vectors::Weights(rows), Some(saved), None, None) => *rows = TaskRows::restore(tasks, saved)?,
             (Vectors::Sums { supports, steps, .. }, None, Some(saved), Some(saved_steps)) => {
                 **supports = Supports::restore(tasks, seen, &saved)?;
-                check_finite(&saved_steps.0)?;
+                check_all_finite("the coefficient of a support", &saved_steps.0)?;
                 if saved_steps.0.len() != supports.len() {
                     return Err(StateError::new("there is not one step a support"));
                 }
@@ -184,6 +192,9 @@ impl Columns {
             .ok_or_else(|| StateError::new("the gradient is of more tasks than there are"))?;
         let then = Symmetric::from_fn(self.followed, |row, column| self.gram.entry(row, column));
         self.mixing = then.schatten_gradient(self.p).grown(tasks);
+        if !self.mixing.is_finite() {
+            return Err(StateError::new("the gradient of the norm is not finite"));
+        }
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
 use crate::interaction::{Component, Scales, TaskGraph};
-use crate::linalg::{Width, check_finite};
+use crate::linalg::{Width, check_all_finite};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sets {
@@ -226,7 +226,7 @@ impl Sets {
         };
         let mut sets = Self { len, ..Self::default() };
         let fill = |into: &mut Vec<Vec<f64>>, places: &[u32], values: &[f64], most: usize| {
-            check_finite(values)?;
+            check_all_finite("the coefficient of a support", values)?;
             let fits = places.len().checked_mul(len) == Some(values.len())
                 && places.is_sorted_by(|a, b| a < b)
                 && places.last().is_none_or(|last| (*last as usize) < most)

@@ -40,6 +40,8 @@ struct Steps {
     own: Vec<Own>,
     /// Scratch, not state.
     pairs: Vec<(u32, u32)>,
+    /// Whether a norm was not finite; not state either.
+    overflowed: bool,
 }
 
 /// Factors of a task.
@@ -117,6 +119,7 @@ impl Steps {
         let own = &mut self.own[task.index()];
         // (8) and (10): what becomes of q is known from its norm.
         let squared = own.norm.squared_after(eta * label, dots.outlier, features.norm_squared());
+        self.overflowed |= !squared.is_finite();
         let norm = squared.sqrt();
         let kept = if norm > 0.0 { (1.0 - eta * gamma / norm).max(0.0) } else { 0.0 };
         if kept == 0.0 {
@@ -197,7 +200,7 @@ impl Steps {
 
 impl Fixed {
     pub(super) fn new(config: RomPgdConfig, eta: f64, tasks: usize) -> Self {
-        let steps = Steps { config, eta, shared: 1.0, own: Vec::new(), pairs: Vec::new() };
+        let steps = Steps { config, eta, shared: 1.0, own: Vec::new(), pairs: Vec::new(), overflowed: false };
         Self { tasks, weights: Weights::new(), steps, found: Default::default() }
     }
 
@@ -250,6 +253,10 @@ impl LearnOne for Fixed {
             *tasks = (*tasks).max(example.task.index() + 1);
             outcomes.push(steps.learn(weights, *tasks, example, found));
         });
+    }
+
+    fn overflow(&self) -> Option<&'static str> {
+        self.steps.overflowed.then_some("the norm of a task's outlier part")
     }
 
     /// All margins first; u moves by the sum of the gradients and shrinks once.
