@@ -12,6 +12,7 @@ mod family;
 mod fit;
 mod formats;
 mod help;
+mod hostile;
 mod inspect;
 mod interactions;
 mod lab;
