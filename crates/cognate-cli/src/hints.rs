@@ -12,6 +12,7 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         Hint::LooksLikeJsonl => "this looks like JSON: --format jsonl; `svm` lines read: +1 qid:7 3:0.5 8:1",
         Hint::CountFromOne => "indices count from 1; the file seems to count from 0",
         Hint::DeclareTasks => "name them all with --tasks, or leave --tasks out to add them as they occur",
+        Hint::DeclareClasses => "if so many classes are meant, declare their number with --tasks",
         Hint::Classes => "if labels are classes, --one-vs-all makes each class a task",
         Hint::OnlyCommas => "columns are separated by commas only",
         Hint::NameColumns => "--label-column and --task-column name the columns",

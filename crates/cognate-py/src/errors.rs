@@ -93,6 +93,7 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::LooksLikeJsonl => "this looks like JSON: stream={\"format\": \"jsonl\"}",
         Hint::CountFromOne => "indices count from 1; the file seems to count from 0",
         Hint::DeclareTasks => "name them all with `tasks`, or leave `tasks` out to add them as they occur",
+        Hint::DeclareClasses => "if so many classes are meant, declare their number with `tasks`",
         Hint::OnlyCommas => "columns are separated by commas only",
         Hint::NameColumns => {
             "stream={\"format\": {\"csv\": {\"label_column\": …, \"task_column\": …}}} names the columns"

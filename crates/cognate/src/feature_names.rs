@@ -4,11 +4,11 @@
 //! follows the names that were met. Hashed to b bits, names that share one of 2^b slots are one feature, because that was
 //! asked for; the names may still be kept, to explain a model.
 
-use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use crate::example::BIAS_FEATURE;
+use crate::table::SecretState;
 
 /// How names get their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,7 +37,7 @@ pub struct FeatureNames {
     list: NameList,
     /// Positions in `list`, by name.
     table: HashTable<u32>,
-    hasher: FixedState,
+    hasher: SecretState,
     frozen: bool,
 }
 

@@ -14,6 +14,8 @@ pub enum Hint {
     CountFromOne,
     /// Declare all tasks, or none.
     DeclareTasks,
+    /// Declare so many classes, if they are meant.
+    DeclareClasses,
     /// Labels may be classes, each a task of its own.
     Classes,
     /// Columns are separated by something other than commas.

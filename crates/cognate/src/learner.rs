@@ -1,6 +1,7 @@
 //! The protocol: what every learner can do.
 
 use crate::example::{Example, SparseView, TaskId};
+use crate::kernel::Budget;
 use crate::stream::Batch;
 
 /// Predicts: gives the margin of an example.
@@ -165,6 +166,12 @@ pub trait Inspect {
 
     /// The examples kept, in order; none if weights are kept instead.
     fn supports(&self) -> Option<Vec<Support>> {
+        None
+    }
+
+    /// The least budget in bytes that is enough for so many tasks, where the learner has one that is not.
+    fn budget_for(&self, tasks: usize) -> Option<Budget> {
+        let _ = tasks;
         None
     }
 

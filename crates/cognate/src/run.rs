@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use crate::example::{Example, TaskId, is_mistake};
 use crate::hint::Hint;
+use crate::kernel::Budget;
 use crate::learner::{Outcome, in_task_order};
 use crate::metrics::Metrics;
 use crate::model::Model;
@@ -177,6 +178,16 @@ pub enum RunError {
         /// The largest number it can take.
         limit: usize,
     },
+    /// The learner's budget in bytes is too small for the tasks.
+    #[error("`{learner}`: the budget is too small; {tasks} tasks and an example take {least}")]
+    SmallBudget {
+        /// The learner's id.
+        learner: &'static str,
+        /// Tasks met.
+        tasks: usize,
+        /// The least that is enough for them.
+        least: Budget,
+    },
 }
 
 impl RunError {
@@ -186,7 +197,7 @@ impl RunError {
             Self::Stream(error) => error.hint(),
             Self::Diverged { .. } | Self::Overflow { .. } => Some(Hint::Scale),
             Self::Batch { .. } => Some(Hint::Fit),
-            Self::NoRound | Self::TooManyTasks { .. } => None,
+            Self::NoRound | Self::TooManyTasks { .. } | Self::SmallBudget { .. } => None,
         }
     }
 
@@ -325,6 +336,10 @@ impl<'a> Run<'a> {
         let about = model.learner.about();
         if let Some(limit) = about.most_tasks.filter(|limit| model.tasks.len() > *limit) {
             return Err(RunError::TooManyTasks { learner: about.id, tasks: model.tasks.len(), limit });
+        }
+        let tasks = model.tasks.len();
+        if let Some(least) = model.learner.as_inspect().budget_for(tasks) {
+            return Err(RunError::SmallBudget { learner: about.id, tasks, least });
         }
         let Self { rounds, aside } = self;
         match rounds {

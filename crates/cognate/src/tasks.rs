@@ -1,10 +1,9 @@
 //! The tasks of a run: their names, their numbers, and whether more may come.
 
-use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use crate::example::TaskId;
-use crate::table::IndexMap;
+use crate::table::{IndexMap, SecretState};
 
 /// Names and numbers of tasks, declared or added as they occur.
 ///
@@ -18,7 +17,7 @@ pub struct Tasks {
     ends: Vec<usize>,
     /// Number to id + 1.
     by_number: IndexMap<u32>,
-    by_name: HashMap<Box<str>, u32, FixedState>,
+    by_name: HashMap<Box<str>, u32, SecretState>,
     limit: Option<usize>,
 }
 

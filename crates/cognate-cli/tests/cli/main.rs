@@ -14,6 +14,7 @@ mod family;
 mod fit;
 mod formats;
 mod help;
+mod hostile;
 mod inspect;
 mod interactions;
 mod lab;

@@ -134,6 +134,27 @@ fn ctrl_c_stops_a_stream_that_never_ends() {
 }
 
 #[test]
+fn ctrl_c_stops_a_stream_of_blank_lines() {
+    let folder = Folder::new();
+    let mut running = Running::start(&folder, "learn - --model m.cog");
+    let mut input = running.0.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        let blank = [b'\n'; 1 << 16];
+        let mut sent = input.write_all(related(1, 1).as_bytes());
+        // Ends when the program has gone.
+        while sent.is_ok() {
+            sent = input.write_all(&blank);
+        }
+    });
+    let _rest = running.under_way();
+    running.signal("INT");
+    let status = running.ended_within(Duration::from_secs(20)).expect("it stops soon");
+    writer.join().unwrap();
+    assert_eq!(status.code(), Some(130));
+    folder.output("inspect m.cog");
+}
+
+#[test]
 fn ctrl_c_stops_a_stream_that_is_silent() {
     let folder = Folder::new();
     let mut running = Running::start(&folder, "learn - --model m.cog");

@@ -28,6 +28,8 @@ pub(crate) struct ActiveSet {
     kernel: KernelConfig,
     supports: Supports,
     budget: Budget,
+    /// What the learner keeps beside examples, at least.
+    overhead: Overhead,
     /// Examples seen.
     seen: u64,
     /// Non-zeros of the longest example that was to be kept.
@@ -37,14 +39,19 @@ pub(crate) struct ActiveSet {
 }
 
 impl ActiveSet {
-    pub(crate) fn build(config: &impl BudgetParameters, tasks: &Tasks) -> Result<Self, ConfigError> {
+    pub(crate) fn build<C: BudgetParameters>(config: &C, tasks: &Tasks) -> Result<Self, ConfigError> {
         let Common { graph, kernel, budget } = config.common();
+        if let Some(least) = budget.short_of(tasks.count(), C::OVERHEAD) {
+            let message = format!("{} tasks and an example take {least}, got {budget}", tasks.count());
+            return Err(ConfigProblem::new("budget", message).into());
+        }
         Ok(Self {
             tasks: tasks.count(),
             graph: graph.build(tasks)?,
             kernel: kernel.clone(),
             supports: Supports::default(),
             budget,
+            overhead: C::OVERHEAD,
             seen: 0,
             longest: 0,
             unfit: 0,
@@ -117,7 +124,7 @@ impl ActiveSet {
     /// How many examples fit once one like this is among them; none where it alone is too large.
     pub(crate) fn slots_with(&mut self, x: SparseView<'_>, overhead: Overhead) -> usize {
         let longest = self.longest.max(x.len());
-        let slots = self.budget.slots(longest, overhead);
+        let slots = self.budget.slots(longest, self.tasks, overhead);
         if slots == 0 {
             self.unfit += 1;
         } else {
@@ -171,6 +178,11 @@ impl ActiveSet {
         if self.kernel.is_plain() { self.supports.combined(coefficient) } else { Vec::new() }
     }
 
+    /// The least budget that is enough for so many tasks, where the present one is not.
+    pub(crate) fn budget_for(&self, tasks: usize) -> Option<Budget> {
+        self.budget.short_of(tasks, self.overhead)
+    }
+
     /// Notes for the user about the budget.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let unfit = format!(
@@ -200,7 +212,8 @@ impl ActiveSet {
         (self.seen, self.unfit) = (state.seen, state.unfit);
         self.longest = usize::try_from(state.longest)
             .map_err(|_| StateError::new("the longest example does not fit in memory"))?;
-        let most = self.budget.slots(self.longest, Overhead::default());
+        // Older models did not count tasks; what is too much goes with the next mistake.
+        let most = self.budget.slots(self.longest, 0, Overhead::default());
         if self.len() > most {
             return Err(StateError::new("there are more supports than the budget allows"));
         }
@@ -307,6 +320,10 @@ impl<L: OnBudget> Inspect for L {
 
     fn supports(&self) -> Option<Vec<Support>> {
         Some(self.active().listed(&self.coefficients()))
+    }
+
+    fn budget_for(&self, tasks: usize) -> Option<Budget> {
+        self.active().budget_for(tasks)
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -12,8 +12,9 @@ use crate::error::ConfigProblem;
 /// The most that a learner may keep.
 ///
 /// Bytes are turned into examples by the longest one seen: an example of s non-zeros takes `96 + 80 s` bytes, which
-/// covers tables that are not full, and what the learner keeps per example or pair of examples. As longer examples
-/// come, fewer fit; an example that is larger than the whole budget is not kept.
+/// covers tables that are not full, and what the learner keeps per example or pair of examples. A task takes 256 bytes
+/// of it: its name of up to 16 bytes and what is counted of it. As longer examples or more tasks come, fewer fit; an
+/// example that is larger than the whole budget is not kept, and tasks that leave no room for one are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Budget {
@@ -34,6 +35,9 @@ impl Default for Budget {
 const EXAMPLE_BYTES: u64 = 96;
 const ENTRY_BYTES: u64 = 80;
 
+/// Bytes of a task in a model: number, name and counts, in tables that are not full.
+const TASK_BYTES: u64 = 256;
+
 /// Bytes that a learner keeps beside the examples themselves.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Overhead {
@@ -46,7 +50,7 @@ pub(crate) struct Overhead {
 impl Budget {
     /// What is wrong with it, for a learner with such an overhead.
     pub(crate) fn validate(self, overhead: Overhead) -> Option<ConfigProblem> {
-        let least = EXAMPLE_BYTES + ENTRY_BYTES + overhead.example + overhead.pair;
+        let least = Self::least(0, overhead);
         let message = match self {
             Self::Examples(0) => "must be at least 1 example, got 0".to_owned(),
             Self::Examples(count) if u32::try_from(count).is_err() => {
@@ -60,12 +64,24 @@ impl Budget {
         Some(ConfigProblem::new("budget", message))
     }
 
-    /// How many examples of at most `longest` non-zeros fit.
-    pub(crate) fn slots(self, longest: usize, overhead: Overhead) -> usize {
+    /// Bytes of so many tasks and one example of one feature.
+    fn least(tasks: usize, overhead: Overhead) -> u64 {
+        let example = EXAMPLE_BYTES + ENTRY_BYTES + overhead.example + overhead.pair;
+        (tasks as u64).saturating_mul(TASK_BYTES).saturating_add(example)
+    }
+
+    /// The least that is enough for so many tasks, where this is not.
+    pub(crate) fn short_of(self, tasks: usize, overhead: Overhead) -> Option<Self> {
+        let least = Self::least(tasks, overhead);
+        matches!(self, Self::Bytes(bytes) if bytes < least).then_some(Self::Bytes(least))
+    }
+
+    /// How many examples of at most `longest` non-zeros fit beside so many tasks.
+    pub(crate) fn slots(self, longest: usize, tasks: usize, overhead: Overhead) -> usize {
         match self {
             Self::Examples(count) => usize::try_from(count).unwrap_or(usize::MAX),
             Self::Bytes(bytes) => {
-                let bytes = bytes as f64;
+                let bytes = bytes.saturating_sub((tasks as u64).saturating_mul(TASK_BYTES)) as f64;
                 let one =
                     EXAMPLE_BYTES as f64 + ENTRY_BYTES as f64 * longest as f64 + overhead.example as f64;
                 // The largest B with B one + B^2 pair <= bytes, in a form that no pair, however small, divides.
@@ -194,11 +210,22 @@ mod tests {
     #[test]
     fn bytes_become_examples_by_the_longest() {
         let none = Overhead::default();
-        assert_eq!(Budget::Examples(7).slots(1_000_000, none), 7);
-        assert_eq!(Budget::Bytes(10_000).slots(0, none), 104);
-        assert_eq!(Budget::Bytes(10_000).slots(10, none), 11);
-        assert_eq!(Budget::Bytes(10_000).slots(1_000, none), 0);
+        assert_eq!(Budget::Examples(7).slots(1_000_000, 9, none), 7);
+        assert_eq!(Budget::Bytes(10_000).slots(0, 0, none), 104);
+        assert_eq!(Budget::Bytes(10_000).slots(10, 0, none), 11);
+        assert_eq!(Budget::Bytes(10_000).slots(1_000, 0, none), 0);
         // B (96 + 80) + 8 B^2 = 10000 at 26.01.
-        assert_eq!(Budget::Bytes(10_000).slots(1, Overhead { example: 0, pair: 8 }), 26);
+        assert_eq!(Budget::Bytes(10_000).slots(1, 0, Overhead { example: 0, pair: 8 }), 26);
+    }
+
+    #[test]
+    fn tasks_take_their_share() {
+        let none = Overhead::default();
+        assert_eq!(Budget::Bytes(10_000 + 3 * 256).slots(10, 3, none), 11);
+        assert_eq!(Budget::Bytes(10_000).slots(0, 40, none), 0);
+        // Three tasks and an example of one feature.
+        assert_eq!(Budget::Bytes(943).short_of(3, none), Some(Budget::Bytes(944)));
+        assert_eq!((Budget::Bytes(944).short_of(3, none), Budget::Bytes(944).slots(1, 3, none)), (None, 1));
+        assert_eq!(Budget::Examples(1).short_of(usize::MAX, none), None);
     }
 }

@@ -289,6 +289,20 @@ pub enum Problem {
         /// The largest there may be.
         largest: u32,
     },
+    /// A class beyond those that may be met on the way.
+    #[error("class {name} is new; a line is an example of every class, and {limit} have been met on the way")]
+    ManyClasses {
+        /// The name.
+        name: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// Blank lines and comments beyond the limit.
+    #[error("{limit} MiB of blank lines and comments in a row; expected an example")]
+    NoExample {
+        /// The limit.
+        limit: usize,
+    },
     /// A line beyond the limit.
     #[error("the line is longer than {limit} MiB")]
     LongLine {
@@ -314,6 +328,7 @@ impl Problem {
             }
             Self::Index { found, .. } if found == "0" => Some(Hint::CountFromOne),
             Self::UnknownTask { .. } => Some(Hint::DeclareTasks),
+            Self::ManyClasses { .. } => Some(Hint::DeclareClasses),
             Self::Label { .. } => Some(Hint::Classes),
             Self::NoColumn { known, .. } if known.len() == 1 && known[0].contains([';', '\t']) => {
                 Some(Hint::OnlyCommas)

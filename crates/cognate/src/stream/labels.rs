@@ -98,6 +98,17 @@ pub(crate) fn meet_task(tasks: &mut Tasks, name: &str) -> Result<TaskId, Problem
     tasks.meet(name).map_err(|limit| unknown_task(tasks, name, limit.declared))
 }
 
+/// Classes that may be met on the way: a line is an example of each, so time follows lines times classes.
+pub(crate) const MOST_CLASSES: usize = 1000;
+
+/// The class of a name, or why there is none.
+pub(crate) fn meet_class(tasks: &mut Tasks, name: &str) -> Result<TaskId, Problem> {
+    if tasks.limit().is_none() && tasks.len() >= MOST_CLASSES && tasks.find(name).is_none() {
+        return Err(Problem::ManyClasses { name: shown(name.as_bytes()), limit: MOST_CLASSES });
+    }
+    meet_task(tasks, name)
+}
+
 /// A name that is none of the tasks declared.
 pub(crate) fn unknown_task(tasks: &Tasks, name: &str, declared: usize) -> Problem {
     let known = tasks.names().take(8).map(str::to_owned).collect();

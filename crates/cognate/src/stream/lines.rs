@@ -12,6 +12,9 @@ const USUAL: usize = 1 << 18;
 /// Lines beyond this are refused: memory must not follow a decompression bomb.
 pub(crate) const LONGEST_LINE: usize = 128 << 20;
 
+/// Blank lines and comments beyond this many bytes in a row are refused: neither must time.
+pub(crate) const LONGEST_NOTHING: usize = 128 << 20;
+
 pub(crate) struct Lines {
     reader: Box<dyn Read + Send>,
     /// `..filled` is input, followed by at least [`SLACK`] bytes.

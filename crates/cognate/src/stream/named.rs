@@ -6,7 +6,7 @@ use super::batch::Batch;
 use super::error::{Problem, shown};
 use super::feature_hash::feature_hash;
 use super::given::NameSource;
-use super::labels::meet_task;
+use super::labels::{meet_class, meet_task};
 use super::svm::{Bad, Parsed};
 use crate::example::is_valid;
 use crate::feature_names::{FeatureLimit, FeatureNames, Naming};
@@ -91,7 +91,7 @@ impl NamedLine {
                 Ok(Parsed::Example { task, label: *label })
             }
             Target::Class { name, at } => {
-                let own = name.map(|name| meet_task(tasks, name)).transpose();
+                let own = name.map(|name| meet_class(tasks, name)).transpose();
                 Ok(Parsed::Classes { own: own.map_err(|problem| (*at, problem))? })
             }
         });

@@ -9,7 +9,7 @@ use super::csv_rows::CsvParser;
 use super::error::Excerpt;
 use super::jsonl::JsonlParser;
 use super::lines::Line;
-use super::lines::{LONGEST_LINE, Lines, Next};
+use super::lines::{LONGEST_LINE, LONGEST_NOTHING, Lines, Next};
 use super::svm::{Bad, Parsed, SvmClassParser, SvmParser};
 use super::vw::VwParser;
 use super::{Batch, ColumnKinds, Format, Input, Memory, Place, Preprocess, Problem, Stream, StreamError};
@@ -164,6 +164,8 @@ struct Source {
     /// Whether the input is a pipe or a terminal, whose next line may be long in coming.
     live: bool,
     line_number: u64,
+    /// Lines and bytes since the last one that was an example.
+    nothing: Nothing,
     /// Bad lines skipped in this pass.
     skipped: u64,
     /// Whether the lines have been read before; what was bad then is not news.
@@ -201,6 +203,29 @@ impl Classes {
     }
 }
 
+/// Lines in a row that gave no example: no batch gets full of them, so nobody else looks whether to stop.
+#[derive(Default)]
+struct Nothing {
+    lines: u32,
+    /// Those of blank lines and comments.
+    bytes: usize,
+}
+
+/// Lines without an example after which the stop flag is looked at.
+const LINES_PER_LOOK: u32 = 1 << 14;
+
+impl Nothing {
+    /// Counts a blank line or a comment of so many bytes, or a bad line, which has none; whether to stop.
+    fn count(&mut self, bytes: usize, stop: &AtomicBool) -> Result<bool, Problem> {
+        self.lines = self.lines.wrapping_add(1);
+        self.bytes += bytes;
+        if self.bytes > LONGEST_NOTHING {
+            return Err(Problem::NoExample { limit: LONGEST_NOTHING >> 20 });
+        }
+        Ok(self.lines.is_multiple_of(LINES_PER_LOOK) && stop.load(Ordering::Relaxed))
+    }
+}
+
 /// A batch ends here: small enough to stay in cache, large enough to make handing over cheap.
 const BATCH_EXAMPLES: usize = 1024;
 const BATCH_FEATURES: usize = 1 << 17;
@@ -223,6 +248,7 @@ impl Reader {
             lines: None,
             live: false,
             line_number: 0,
+            nothing: Nothing::default(),
             skipped: 0,
             again: false,
             position: Arc::default(),
@@ -262,7 +288,7 @@ impl Source {
         self.lines = Some(Lines::new(input.open(&self.position, &self.plan.options.stop)?));
         self.live = input.size().is_none();
         self.next_input += 1;
-        self.line_number = 0;
+        (self.line_number, self.nothing) = (0, Nothing::default());
         Ok(true)
     }
 
@@ -307,8 +333,18 @@ impl Source {
             };
             let known = self.tasks.len();
             match parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.plan.names) {
-                Ok(Parsed::Nothing) => {}
+                Ok(Parsed::Nothing) => {
+                    match self.nothing.count(line.end - line.start + 1, &self.plan.options.stop) {
+                        Ok(false) => {}
+                        Ok(true) => {
+                            self.end();
+                            break;
+                        }
+                        Err(problem) => return Err(self.bad(1, problem, Excerpt::default())),
+                    }
+                }
                 Ok(Parsed::Example { task, label }) => {
+                    self.nothing = Nothing::default();
                     batch.preprocess(&self.plan.preprocess);
                     batch.close(task, label, self.line_number);
                     if label.is_nan() && self.plan.options.labels == Labels::Kept {
@@ -319,6 +355,7 @@ impl Source {
                     }
                 }
                 Ok(Parsed::Classes { own }) => {
+                    self.nothing = Nothing::default();
                     batch.preprocess(&self.plan.preprocess);
                     let classes = &mut self.classes;
                     batch.take_open(&mut classes.indices, &mut classes.values);
@@ -338,6 +375,10 @@ impl Source {
                     }
                     self.skipped += 1;
                     batch.skipped += u64::from(!self.again);
+                    if self.nothing.count(0, &self.plan.options.stop) == Ok(true) {
+                        self.end();
+                        break;
+                    }
                 }
             }
         }
@@ -350,9 +391,14 @@ impl Source {
         if !self.plan.options.stop.load(Ordering::Relaxed) {
             return Err(StreamError::Io { file: self.input_name(), source });
         }
+        self.end();
+        Ok(())
+    }
+
+    /// Reads no further.
+    fn end(&mut self) {
         self.lines = None;
         self.next_input = self.inputs.len();
-        Ok(())
     }
 
     #[cold]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
-use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name, meet_task};
+use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name, meet_class};
 use super::lines::Line;
 use super::number::{SEEN_BEFORE_BLANK, before_blank, common_feature, digits, parse_f64, short_decimal};
 use super::reader::{Labels, LineParser};
@@ -287,7 +287,7 @@ impl LineParser for SvmClassParser {
             return Err((task_at, Problem::ClassTask { found: shown(rest) }));
         }
         self.0.features(buffer, features_at, end, batch)?;
-        let own = class.map(|class| meet_task(tasks, &class)).transpose();
+        let own = class.map(|class| meet_class(tasks, &class)).transpose();
         Ok(Parsed::Classes { own: own.map_err(|problem| (at, problem))? })
     }
 

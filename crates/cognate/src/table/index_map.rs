@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 
 use super::cache_line::{CacheLine, lane_among};
 use super::prefetch::prefetch;
+use super::secret;
 
 /// A value that the table can hold: zero says "nothing here".
 pub(crate) trait TableValue: Copy + PartialEq + Default {
@@ -99,8 +100,12 @@ const SLACK: usize = 8;
 /// No key is this large, see [`crate::example::BIAS_FEATURE`].
 const EMPTY: u32 = u32::MAX;
 
-/// Full buckets that a search may cross before the keys are taken to crowd, by chance or by malice.
-const LONGEST_SEARCH: usize = 32;
+/// Full buckets that one search may cross before the keys are taken to crowd, which takes bad luck.
+const LONGEST_SEARCH: usize = 64;
+
+/// All searches together may cross a bucket for so many keys that there is room for; it takes bad luck, too: among random
+/// keys it is one in 15 at most.
+const KEYS_PER_CROSSING: usize = 4;
 
 /// The place of a key that is not there; its value is zero for ever.
 pub(crate) const NOWHERE: u32 = 0;
@@ -114,13 +119,17 @@ pub(crate) struct IndexMap<V> {
     lines: Box<[CacheLine]>,
     /// Keys below this are in the array.
     head: usize,
-    /// At least so many of them are present.
-    in_head: usize,
     /// Lines of the array; the others are buckets.
     head_lines: usize,
-    in_tail: usize,
-    /// How often keys crowded, and another hash was chosen.
-    crowded: u32,
+    /// At least so many of the array's keys are present.
+    in_head: u32,
+    in_tail: u32,
+    /// What keys are multiplied with, which nobody outside can know.
+    factor: u64,
+    /// How often another factor was drawn because keys crowded.
+    draws: u32,
+    /// Buckets that searches for a free lane may still cross.
+    patience: u32,
     /// How often everything moved.
     moved: u32,
     /// How often entries were given out to be changed.
@@ -133,10 +142,12 @@ impl<V: TableValue> Default for IndexMap<V> {
         Self {
             lines: Box::default(),
             head: 0,
-            in_head: 0,
             head_lines: 0,
+            in_head: 0,
             in_tail: 0,
-            crowded: 0,
+            factor: 0,
+            draws: 0,
+            patience: 0,
             moved: 0,
             changed: 0,
             values: PhantomData,
@@ -263,7 +274,7 @@ impl<V: TableValue> IndexMap<V> {
         pairs
     }
 
-    /// Present pairs; the order depends on the history of the table.
+    /// Present pairs; the order depends on the history of the table and on a secret, so no result may depend on it.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, V)> + '_ {
         let head = (0..self.head as u32).map(|key| (key, self.at(key + 1)));
         let tail = self.buckets().iter().flat_map(|line| {
@@ -291,11 +302,10 @@ impl<V: TableValue> IndexMap<V> {
     /// The line of a key's bucket; past the end when there are none.
     #[inline]
     fn bucket(&self, key: u32) -> usize {
-        // Fibonacci hashing, then the product's share of the number of buckets, whatever that is.
-        let factor = 0x9E37_79B1_u32.wrapping_add(self.crowded.wrapping_mul(0x3C6E_F372));
-        let hash = u64::from(key.wrapping_mul(factor));
-        let buckets = (self.lines.len() - self.head_lines) as u64;
-        self.head_lines + ((hash * buckets) >> 32) as usize
+        // Multiplicative hashing, then the product's share of the number of buckets, whatever that is.
+        let hash = u64::from(key).wrapping_mul(self.factor);
+        let buckets = (self.lines.len() - self.head_lines) as u128;
+        self.head_lines + ((u128::from(hash) * buckets) >> 64) as usize
     }
 
     /// The place of a lane.
@@ -354,27 +364,19 @@ impl<V: TableValue> IndexMap<V> {
 
     #[inline]
     fn place_of_new(&mut self, key: u32) -> u32 {
-        match self.claim(key) {
-            Some(place) => place,
-            None => {
-                self.rebuild(&[key]);
-                self.claim(key).expect("a table rebuilt has room")
+        loop {
+            if let Some(place) = self.claim(key) {
+                return place;
             }
+            self.draw_again();
         }
     }
 
     /// Makes room for keys that are about to be added.
     pub(crate) fn reserve(&mut self, keys: &[u32]) {
-        if self.in_tail + keys.len() > self.tail_limit() {
+        if self.in_tail as usize + keys.len() > self.tail_limit() {
             self.rebuild(keys);
         }
-    }
-
-    /// Lines that a search for a free lane may visit, from the bucket of a key on.
-    fn searched(&self, key: u32) -> impl Iterator<Item = usize> + use<V> {
-        let (first, lines) = (self.head_lines, self.lines.len());
-        let longest = LONGEST_SEARCH.max(64 * self.crowded as usize);
-        (self.bucket(key)..lines).chain((first..lines).cycle()).take(longest)
     }
 
     /// The place of a key that is in the array or nowhere yet; none when too many keys crowd around its bucket.
@@ -384,12 +386,19 @@ impl<V: TableValue> IndexMap<V> {
             return Some(key + 1);
         }
         let bucket = self.bucket(key);
-        self.claim_in(bucket, key).or_else(|| self.claim_behind(key))
+        self.claim_in(bucket, key).or_else(|| self.claim_behind(bucket, key))
     }
 
+    /// A lane of a later bucket than the one that a key belongs in, as far as patience goes.
     #[cold]
-    fn claim_behind(&mut self, key: u32) -> Option<u32> {
-        self.searched(key).find_map(|at| self.claim_in(at, key))
+    fn claim_behind(&mut self, bucket: usize, key: u32) -> Option<u32> {
+        let (first, end) = (self.head_lines, self.lines.len());
+        let longest = LONGEST_SEARCH.min(self.patience as usize);
+        let behind = (bucket + 1..end).chain((first..end).cycle()).take(longest);
+        let (crossed, place) =
+            (1..).zip(behind).find_map(|(crossed, at)| Some((crossed, self.claim_in(at, key)?)))?;
+        self.patience -= crossed;
+        Some(place)
     }
 
     /// A lane of this bucket.
@@ -401,25 +410,39 @@ impl<V: TableValue> IndexMap<V> {
         Some(Self::lane(at, lane))
     }
 
-    /// Chooses new sizes with room for more keys, and moves everything; with another hash while keys crowd.
+    /// Chooses new sizes with room for more keys, and moves everything.
     fn rebuild(&mut self, more: &[u32]) {
         let (head, in_head) = self.best_head(more);
-        let old = std::mem::take(self);
-        let needed = old.in_head + old.in_tail + more.len() - in_head;
+        let needed = self.in_head as usize + self.in_tail as usize + more.len() - in_head;
         // Twice as much: moving costs little then, and memory stays within a constant of what is used.
         let buckets =
             if needed < V::LANES { usize::from(needed > 0) } else { (needed * 2).div_ceil(V::MEAN_LANES) };
-        (self.head, self.in_head, self.crowded) = (head, in_head, old.crowded);
+        self.move_all(head, in_head, buckets);
+    }
+
+    /// Moves everything to where another factor has it; sizes stay, so that none depends on the secret.
+    #[cold]
+    fn draw_again(&mut self) {
+        self.draws += 1;
+        self.factor = secret::factor(self.draws);
+        self.move_all(self.head, self.in_head as usize, self.buckets().len());
+    }
+
+    /// Moves everything into a table of these sizes, with another factor as long as keys crowd.
+    fn move_all(&mut self, head: usize, in_head: usize, buckets: usize) {
+        let old = std::mem::take(self);
+        (self.head, self.in_head, self.draws) = (head, in_head as u32, old.draws);
         self.head_lines = (1 + head).div_ceil(V::PER_LINE);
         (self.moved, self.changed) = (old.moved.wrapping_add(1), old.changed);
-        while !self.refill(&old, buckets, more) {
-            self.crowded += 1;
+        self.factor = if old.factor == 0 { secret::first_factor() } else { old.factor };
+        while !self.refill(&old, buckets) {
+            self.draws += 1;
+            self.factor = secret::factor(self.draws);
         }
     }
 
     /// Fills a table of this size with what another holds; false if keys crowd.
-    fn refill(&mut self, old: &Self, buckets: usize, more: &[u32]) -> bool {
-        self.in_tail = 0;
+    fn refill(&mut self, old: &Self, buckets: usize) -> bool {
         let mut empty = CacheLine::ZERO;
         V::keys_mut(&mut empty).fill(EMPTY);
         let mut lines = Vec::with_capacity(self.head_lines + buckets);
@@ -427,6 +450,7 @@ impl<V: TableValue> IndexMap<V> {
         lines.resize(self.head_lines, CacheLine::ZERO);
         lines.resize(self.head_lines + buckets, empty);
         self.lines = lines.into_boxed_slice();
+        (self.in_tail, self.patience) = (0, (LONGEST_SEARCH + self.tail_limit() / KEYS_PER_CROSSING) as u32);
         for line in old.buckets() {
             let values = V::values(std::slice::from_ref(line));
             for (key, value) in V::keys(line)[..filled::<V>(line)].iter().zip(values) {
@@ -436,13 +460,7 @@ impl<V: TableValue> IndexMap<V> {
                 *self.value_mut(place) = *value;
             }
         }
-        self.has_room_for(more)
-    }
-
-    /// Whether new keys find a lane near their buckets, were they added now.
-    fn has_room_for(&self, more: &[u32]) -> bool {
-        let mut in_tail = more.iter().filter(|key| **key as usize >= self.head);
-        in_tail.all(|key| self.searched(*key).any(|at| filled::<V>(&self.lines[at]) < V::LANES))
+        true
     }
 
     /// The largest power of two of which at least one in [`SLACK`] keys is present, and how many are.
@@ -453,7 +471,8 @@ impl<V: TableValue> IndexMap<V> {
         for key in tail.chain(more) {
             below[(u32::BITS - key.leading_zeros()) as usize] += 1;
         }
-        let (mut present, mut best) = (self.in_head, (self.head, self.in_head));
+        let in_head = self.in_head as usize;
+        let (mut present, mut best) = (in_head, (self.head, in_head));
         for (power, count) in below.iter().enumerate().take(31) {
             present += count;
             if present * SLACK >= 1 << power && 1 << power >= 4.max(2 * self.head) {
@@ -469,6 +488,9 @@ impl<V: TableValue> IndexMap<V> {
 fn filled<V: TableValue>(line: &CacheLine) -> usize {
     V::keys(line).iter().map(|key| u32::from(*key != EMPTY)).sum::<u32>() as usize
 }
+
+#[cfg(test)]
+mod crowding;
 
 #[cfg(test)]
 mod tests {
@@ -495,28 +517,6 @@ mod tests {
         *map.entry(u32::MAX - 1) = 7;
         assert_eq!((map.get(u32::MAX - 1), map.get(3)), (7, 0));
         assert!(map.heap_bytes() <= 128);
-    }
-
-    /// Keys whose products with the first factor all begin alike.
-    #[test]
-    fn keys_made_to_crowd_do_not() {
-        // The inverse of the factor modulo 2^32 turns small products into keys.
-        let inverse =
-            (0..5).fold(1_u32, |x, _| x.wrapping_mul(2_u32.wrapping_sub(0x9E37_79B1_u32.wrapping_mul(x))));
-        let keys: Vec<u32> = (1..50_000_u32).map(|product| product.wrapping_mul(inverse)).collect();
-        let mut map = IndexMap::<u32>::default();
-        for (at, key) in keys.iter().enumerate().filter(|(_, key)| **key != EMPTY) {
-            *map.entry(*key) = at as u32 + 1;
-        }
-        assert!(map.crowded > 0, "the keys crowd under the first factor");
-        let longest = map.buckets().iter().fold((0, 0), |(longest, run), line| {
-            let run = if filled::<u32>(line) == u32::LANES { run + 1 } else { 0 };
-            (run.max(longest), run)
-        });
-        assert!(longest.0 <= 64 * map.crowded as usize, "{longest:?}");
-        for (at, key) in keys.iter().enumerate().filter(|(_, key)| **key != EMPTY) {
-            assert_eq!(map.get(*key), at as u32 + 1);
-        }
     }
 
     proptest! {

@@ -10,10 +10,10 @@ use super::norm::Squares;
 use super::slot_tables::{LocatedSlots, SlotTables, SlotTablesState, rows_of};
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
-use crate::table::Locate;
 use crate::table::cache_line::CacheLine;
 use crate::table::index_map::NOWHERE;
 use crate::table::prefetch::prefetch;
+use crate::table::{IndexMap, Locate};
 
 /// See the head of the file.
 #[derive(Debug, Clone)]
@@ -265,9 +265,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         self.shared_rows()[self.groups..self.end()].iter()
     }
 
-    /// The rows of a task; their order depends on the history of the table.
+    /// The rows of a task, by slot.
     pub(crate) fn rows_of(&self, task: TaskId) -> impl Iterator<Item = &[f64; O]> {
-        let rows = self.tables.entries(task);
+        let rows = self.tables.table(task).into_iter().flat_map(IndexMap::sorted);
         rows.map(|(_, row)| self.rows.at(row))
     }
 
@@ -298,7 +298,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         Squares::of(self.shared_rows()[..self.end()].iter().map(|row| row[at]))
     }
 
-    /// Changes every row of a task; their order depends on the history of the table.
+    /// Changes every row of a task, each for itself: their order depends on the history of the table and on a secret.
     pub(crate) fn change_rows(&mut self, task: TaskId, mut change: impl FnMut(&mut [f64; O])) {
         for (_, row) in self.tables.entries(task) {
             change(self.rows.at_mut(row));

@@ -144,7 +144,7 @@ impl<V: TableValue> SlotTables<V> {
         slot
     }
 
-    /// What a task keeps, by slot; the order depends on the history of its table.
+    /// What a task keeps, by slot; the order depends on the history of its table and on a secret.
     pub(crate) fn entries(&self, task: TaskId) -> impl Iterator<Item = (u32, V)> {
         self.table(task).into_iter().flat_map(IndexMap::iter)
     }

@@ -27,6 +27,8 @@ pub(super) struct Moved {
     /// log R, for `von-neumann`.
     logarithm: Option<Symmetric>,
     changes: u64,
+    /// Changes up to the last look at R.
+    looked: u64,
     rule: Rule,
     /// Scratch, not state.
     row: Vec<f64>,
@@ -53,6 +55,11 @@ const LEAST_VARIANCE: f64 = 1e-10;
 
 /// Smallest eigenvalue that `von-neumann` leaves, by the largest: below it the matrix would not be definite in print.
 const SMALLEST: f64 = 1e-13;
+
+/// Changes of R after which it is looked at, in O(K^3).
+fn changes_per_look(tasks: usize) -> u64 {
+    (tasks as u64).max(16)
+}
 
 impl Rule {
     /// Whether R is a mixture of what it was, W'W and an outer product: then all change in one walk.
@@ -140,7 +147,7 @@ impl Moved {
         let logarithm = (config.relation == Relation::VonNeumann)
             .then(|| Symmetric::from_fn(tasks, |i, j| if i == j { config.start.ln() } else { 0.0 }));
         let (weights, relation) = (GramRows::new(tasks), Triangle::diagonal(tasks, config.start));
-        Self { weights, relation, logarithm, changes: 0, rule, row: Vec::new(), overflowed: false }
+        Self { weights, relation, logarithm, changes: 0, looked: 0, rule, row: Vec::new(), overflowed: false }
     }
 
     /// A new task is related to none, and no other is disturbed.
@@ -239,7 +246,9 @@ impl Moved {
     /// Counts a change of R, and looks at R once in a while.
     fn count(&mut self, moved: bool) {
         self.changes += u64::from(moved);
-        if moved && self.changes.is_multiple_of((self.relation.size() as u64).max(16)) {
+        // Counted from the last look: among tasks met on the way every change may be a multiple of their number.
+        if moved && self.changes >= self.looked.saturating_add(changes_per_look(self.relation.size())) {
+            self.looked = self.changes;
             self.keep_definite();
         }
     }
@@ -291,6 +300,11 @@ impl Moved {
         }
     }
 
+    /// When R would have been looked at, had there always been as many tasks.
+    fn last_multiple(&self) -> u64 {
+        self.changes - self.changes % changes_per_look(self.relation.size())
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
         let pairs = self.relation.size().pow(2);
         let numbers = pairs / 2 + self.logarithm.as_ref().map_or(0, |_| pairs);
@@ -303,6 +317,7 @@ impl Moved {
             relation: Block(self.relation.lower()),
             logarithm: self.logarithm.as_ref().map(|matrix| Block(matrix.lower())),
             changes: self.changes,
+            looked: Some(self.looked).filter(|looked| *looked != self.last_multiple()),
         }
     }
 
@@ -314,6 +329,10 @@ impl Moved {
         self.relation = Triangle::restore(tasks, &state.relation.0)?;
         self.logarithm = state.logarithm.map(|matrix| Symmetric::from_lower(tasks, &matrix.0)).transpose()?;
         self.changes = state.changes;
+        self.looked = state.looked.unwrap_or_else(|| self.last_multiple());
+        if self.looked > self.changes {
+            return Err(StateError::new("R was looked at after it changed for the last time"));
+        }
         Ok(())
     }
 }
@@ -327,4 +346,7 @@ pub(crate) struct MovedState {
     logarithm: Option<Block<f64>>,
     #[serde(deserialize_with = "crate::count::saved")]
     changes: u64,
+    /// Where it is not the last multiple of the changes between looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    looked: Option<u64>,
 }
