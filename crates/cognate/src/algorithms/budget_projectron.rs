@@ -110,17 +110,23 @@ pub(super) struct Scratch {
     pub(super) projected: Projected,
     pub(super) gamma: Vec<f64>,
     pub(super) scores: Vec<f64>,
-    /// What was not finite after an update.
-    pub(super) overflow: Option<&'static str>,
+    /// Whether an example had an infinite length.
+    pub(super) endless: bool,
 }
 
 impl Scratch {
-    /// Looks at what the update of a mistake has made, at the cost of a row of P.
-    pub(super) fn notice(&mut self, inverse: &InverseGram) {
-        if !inverse.is_sound() {
-            self.overflow.get_or_insert("the inverse of the Gram matrix");
-        } else if !self.projected.is_finite() || !all_finite(&self.gamma) {
-            self.overflow.get_or_insert("the projection of an example");
+    /// Notices an example of infinite length. What else overflows shows later.
+    pub(super) fn notice(&mut self) {
+        self.endless |= !self.projected.own.is_finite();
+    }
+
+    /// What is not finite, at the cost of a row of P.
+    pub(super) fn overflow(&self, inverse: &InverseGram) -> Option<&'static str> {
+        if self.endless || !inverse.is_sound() {
+            Some("the Gram matrix or its inverse")
+        } else {
+            (!self.projected.is_finite() || !all_finite(&self.gamma))
+                .then_some("the projection of an example")
         }
     }
 
@@ -150,7 +156,7 @@ impl BudgetProjectron {
     /// Learns from a mistake; the kernel values of the example with those kept are in the scratch.
     fn learn_mistake(&mut self, example: Example<'_>) -> bool {
         let updated = self.project_or_keep(example);
-        self.scratch.notice(&self.inverse);
+        self.scratch.notice();
         updated
     }
 
@@ -250,7 +256,7 @@ impl LearnOne for BudgetProjectron {
 
     fn overflow(&self) -> Option<&'static str> {
         let coefficient = || (!all_finite(&self.coefficients)).then_some("the coefficient of a support");
-        self.scratch.overflow.or_else(coefficient)
+        self.scratch.overflow(&self.inverse).or_else(coefficient)
     }
 }
 

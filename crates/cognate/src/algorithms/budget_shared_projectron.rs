@@ -143,7 +143,7 @@ impl BudgetSharedProjectron {
     /// Learns from a mistake; the kernel values of the example with those kept are in the scratch.
     fn learn_mistake(&mut self, example: Example<'_>) -> bool {
         let updated = self.project_or_keep(example);
-        self.scratch.notice(&self.inverse);
+        self.scratch.notice();
         updated
     }
 
@@ -234,7 +234,7 @@ impl LearnOne for BudgetSharedProjectron {
     }
 
     fn overflow(&self) -> Option<&'static str> {
-        self.scratch.overflow
+        self.scratch.overflow(&self.inverse)
     }
 }
 

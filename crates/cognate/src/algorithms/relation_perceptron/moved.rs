@@ -32,8 +32,6 @@ pub(super) struct Moved {
     rule: Rule,
     /// Scratch, not state.
     row: Vec<f64>,
-    /// Whether a matrix was not finite after an update; not state either.
-    overflowed: bool,
 }
 
 /// How R moves.
@@ -147,7 +145,7 @@ impl Moved {
         let logarithm = (config.relation == Relation::VonNeumann)
             .then(|| Symmetric::from_fn(tasks, |i, j| if i == j { config.start.ln() } else { 0.0 }));
         let (weights, relation) = (GramRows::new(tasks), Triangle::diagonal(tasks, config.start));
-        Self { weights, relation, logarithm, changes: 0, looked: 0, rule, row: Vec::new(), overflowed: false }
+        Self { weights, relation, logarithm, changes: 0, looked: 0, rule, row: Vec::new() }
     }
 
     /// A new task is related to none, and no other is disturbed.
@@ -206,7 +204,6 @@ impl Moved {
                 self.follow();
             }
         }
-        self.notice();
     }
 
     /// The same in the shade: only the task itself learns, as at the start. W'x is known.
@@ -214,17 +211,12 @@ impl Moved {
         let step = self.rule.start * example.label;
         self.weights.add_to(example.task.index(), example.features, step, products);
         self.follow();
-        self.notice();
     }
 
-    /// Looks at what an update has made of the matrices, at the cost of a row of them.
-    fn notice(&mut self) {
-        self.overflowed |= !(self.weights.gram().trace().is_finite() && self.relation.trace().is_finite());
-    }
-
-    /// What is not finite, as far as updates have noticed.
+    /// What is not finite, as far as the diagonals tell: no update makes a NaN or an infinity finite again.
     pub(super) fn overflow(&self) -> Option<&'static str> {
-        self.overflowed.then_some("the relation of tasks or what it follows from")
+        let finite = self.weights.gram().trace().is_finite() && self.relation.trace().is_finite();
+        (!finite).then_some("the relation of tasks or what it follows from")
     }
 
     /// R as the rule wants it for the weights of now.
