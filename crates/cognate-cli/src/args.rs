@@ -374,6 +374,7 @@ pub(crate) struct PredictArgs {
 /// `cognate inspect`.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").multiple(false))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag, and at most one of them is given")]
 pub(crate) struct InspectArgs {
     /// The model
     #[arg(value_name = "M")]

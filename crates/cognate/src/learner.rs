@@ -105,7 +105,7 @@ pub(crate) fn in_task_order(round: &Batch) -> Vec<usize> {
 /// [`Inspect::influence`] of a learner in which all others influence a task alike.
 pub(crate) fn influence_of_like_tasks(learner: &impl Inspect, task: TaskId) -> f64 {
     let others = learner.tasks().max(task.index() + 1) - 1;
-    let other = TaskId(if task.0 == 0 { 1 } else { 0 });
+    let other = TaskId(u32::from(task.0 == 0));
     learner.relation(task, task).abs() + others as f64 * learner.relation(task, other).abs()
 }
 

@@ -172,7 +172,7 @@ impl Model {
         for task in (0..self.tasks.len().min(LOOKED_AT) as u32).map(TaskId) {
             let name = || self.tasks.name(task).to_owned();
             let weights = inspect.weights(task);
-            let is_extreme = |weight: f64| !(weight.abs() <= LARGEST);
+            let is_extreme = |weight: f64| weight.is_nan() || weight.abs() > LARGEST;
             let large = weights.iter().filter(|pair| is_extreme(pair.1));
             extreme.extend(large.map(|(feature, weight)| Unusual::Weight {
                 task: name(),

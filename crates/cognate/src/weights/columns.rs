@@ -192,8 +192,9 @@ impl Columns {
             .ok_or_else(|| StateError::new("the gradient is of more tasks than there are"))?;
         let then = Symmetric::from_fn(self.followed, |row, column| self.gram.entry(row, column));
         self.mixing = then.schatten_gradient(self.p).grown(tasks);
+        // Inner products of no vectors at all may have a gradient that is no number.
         if !self.mixing.is_finite() {
-            return Err(StateError::new("the gradient of the norm is not finite"));
+            return Err(StateError::new("the inner products of the tasks' vectors have no finite gradient"));
         }
         Ok(())
     }

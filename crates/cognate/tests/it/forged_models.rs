@@ -157,7 +157,8 @@ fn more_declared_tasks_than_a_small_file_may_ask_for_are_refused() {
     }
 }
 
-/// Slot 0 is where features without a weight are looked up; see `snapshots.rs` for what is said.
+/// Slot 0 is where features without a weight are looked up; see `snapshots.rs` for what is said. Inner products that no vectors
+/// have gave relations that are no numbers.
 #[test]
 fn all_breakers_are_refused() {
     let mut files = 0;
@@ -168,5 +169,5 @@ fn all_breakers_are_refused() {
             files += 1;
         }
     }
-    assert!(files >= 4, "{files} files");
+    assert!(files >= 6, "{files} files");
 }

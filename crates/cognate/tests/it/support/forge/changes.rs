@@ -115,7 +115,7 @@ fn change(draws: &mut Draws, value: &mut Value, words: &[String]) {
             1 => *value = Value::Negative(-1),
             _ => *number = whole(draws, *number),
         },
-        Value::Negative(number) => *number = -(draws.below(9) as i64),
+        Value::Negative(number) => *number = -draws.below(9).cast_signed(),
         Value::Real(number) => *number = real(draws, *number),
         Value::Text(text) => *text = word(draws, words),
         Value::Bytes(bytes) => change_block(draws, bytes),
@@ -182,7 +182,7 @@ fn change_map(draws: &mut Draws, entries: &mut Vec<(Value, Value)>, words: &[Str
 
 /// Little-endian words of four or eight bytes.
 fn change_block(draws: &mut Draws, bytes: &mut Vec<u8>) {
-    let width = if draws.below(3) == 0 || bytes.len() % 8 != 0 { 4 } else { 8 };
+    let width = if draws.below(3) == 0 || !bytes.len().is_multiple_of(8) { 4 } else { 8 };
     let words = bytes.len() / width;
     if words == 0 {
         bytes.extend((0..width).map(|_| draws.next() as u8));

@@ -82,7 +82,7 @@ impl Forger {
         let mut parts = draws.one_of(&self.models).clone();
         let other = draws.one_of(&self.models);
         let most = 1 + draws.below(4);
-        for _ in 0..1 + draws.below(most) {
+        for _ in 0..=draws.below(most) {
             match draws.below(24) {
                 0 => changes::declare_tasks(draws, &mut parts.sections),
                 1 => changes::change_everywhere(draws, &mut parts.sections),
