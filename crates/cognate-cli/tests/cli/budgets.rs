@@ -95,7 +95,22 @@ fn an_example_larger_than_the_budget_is_not_kept_and_that_is_said() {
     ran.assert_done();
     let remark = "1 mistaken examples were not kept: each is larger than the whole budget of 712B";
     assert!(ran.stderr.contains(remark), "{}", ran.stderr);
-    assert_eq!(folder.output("inspect m.cog --supports"), "round,task,coefficient\n2,bob,-1.0\n");
+    let kept = "round,task,coefficient\n2,bob,-1.0\n";
+    assert_eq!(folder.output("inspect m.cog --supports"), kept);
+    // While there is one task it fits; it goes when the second takes its room.
+    for learner in ["budget-random", "budget-forgetron"] {
+        folder.output(&format!("learn a.svm --quiet --learner {learner} --set budget=712B --model m.cog"));
+        assert_eq!(folder.output("inspect m.cog --supports"), kept, "{learner}");
+    }
+    // That of the shared one is R[bob, bob] = 2/3.
+    for (learner, budget, coefficient) in
+        [("budget-projectron", 784, "-1.0"), ("budget-shared-projectron", 816, "-0.6666666666666666")]
+    {
+        folder
+            .output(&format!("learn a.svm --quiet --learner {learner} --set budget={budget}B --model m.cog"));
+        let kept = format!("round,task,coefficient\n2,bob,{coefficient}\n");
+        assert_eq!(folder.output("inspect m.cog --supports"), kept, "{learner}");
+    }
 }
 
 #[test]

@@ -139,6 +139,9 @@ impl BudgetProjectron {
     /// Learns from a mistake; the kernel values of the example with those kept are in the scratch.
     fn learn_mistake(&mut self, example: Example<'_>) -> bool {
         let Example { task, features, label } = example;
+        if self.active.is_crowded_out(OVERHEAD) {
+            self.shrink_to(0, example);
+        }
         let slots = self.active.slots_with(features, OVERHEAD);
         if slots == 0 {
             return false;
