@@ -90,11 +90,27 @@ fn budgets_and_thresholds_are_refused_by_name_with_their_range() {
 #[test]
 fn an_example_larger_than_the_budget_is_not_kept_and_that_is_said() {
     let folder = Folder::with("a.svm", "+1 task:ann 1:1 2:1 3:1 4:1\n-1 task:bob 1:1\n");
-    let ran = folder.run("learn a.svm --learner budget-random --set budget=200B --model m.cog");
+    // Two tasks take 512 of them, which leaves 200 for examples.
+    let ran = folder.run("learn a.svm --learner budget-random --set budget=712B --tasks 2 --model m.cog");
     ran.assert_done();
-    let remark = "1 mistaken examples were not kept: each is larger than the whole budget of 200B";
+    let remark = "1 mistaken examples were not kept: each is larger than the whole budget of 712B";
     assert!(ran.stderr.contains(remark), "{}", ran.stderr);
-    assert_eq!(folder.output("inspect m.cog --supports"), "round,task,coefficient\n2,bob,-1.0\n");
+    let kept = "round,task,coefficient\n2,bob,-1.0\n";
+    assert_eq!(folder.output("inspect m.cog --supports"), kept);
+    // While there is one task it fits; it goes when the second takes its room.
+    for learner in ["budget-random", "budget-forgetron"] {
+        folder.output(&format!("learn a.svm --quiet --learner {learner} --set budget=712B --model m.cog"));
+        assert_eq!(folder.output("inspect m.cog --supports"), kept, "{learner}");
+    }
+    // That of the shared one is R[bob, bob] = 2/3.
+    for (learner, budget, coefficient) in
+        [("budget-projectron", 784, "-1.0"), ("budget-shared-projectron", 816, "-0.6666666666666666")]
+    {
+        folder
+            .output(&format!("learn a.svm --quiet --learner {learner} --set budget={budget}B --model m.cog"));
+        let kept = format!("round,task,coefficient\n2,bob,{coefficient}\n");
+        assert_eq!(folder.output("inspect m.cog --supports"), kept, "{learner}");
+    }
 }
 
 #[test]
@@ -143,5 +159,19 @@ fn graphs_without_edges_and_with_more_tasks_are_defined() {
         margins("graph.file=unknown.txt");
         let shown: Value = serde_json::from_str(&folder.output("relations m.cog --json")).unwrap();
         assert_eq!(shown["tasks"], serde_json::json!(["ann", "bob", "zoe"]), "{learner}");
+    }
+}
+
+#[test]
+fn tasks_that_do_not_fit_are_refused_with_the_least_budget_that_does() {
+    let folder = Folder::with("a.svm", "+1 task:ann 1:1\n-1 task:bob 1:1\n");
+    for learner in LEARNERS {
+        let learn = format!("learn a.svm --quiet --learner {learner} --set budget=");
+        let met = folder.refused(&format!("{learn}400B"), &["2 tasks and an example take "]);
+        let least = met.stderr.trim_end().rsplit(' ').next().expect("a number of bytes").to_owned();
+        let declared = format!("budget: 2 tasks and an example take {least}, got 400B");
+        folder.refused(&format!("{learn}400B --tasks 2"), &[&declared]);
+        folder.output(&format!("{learn}{least}"));
+        folder.output(&format!("{learn}{least} --tasks 2"));
     }
 }

@@ -139,7 +139,7 @@ fn ctrl_c_stops_a_stream_of_blank_lines() {
     let mut running = Running::start(&folder, "learn - --model m.cog");
     let mut input = running.0.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
-        let blank = [b'\n'; 1 << 16];
+        let blank = vec![b'\n'; 1 << 16];
         let mut sent = input.write_all(related(1, 1).as_bytes());
         // Ends when the program has gone.
         while sent.is_ok() {

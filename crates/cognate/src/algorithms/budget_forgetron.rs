@@ -193,6 +193,17 @@ impl Predict for BudgetForgetron {
     }
 }
 
+impl BudgetForgetron {
+    /// Forgets the oldest examples until so many are left.
+    fn shrink_to(&mut self, slots: usize) {
+        while self.active.len() > slots {
+            let at = self.active.oldest(0..self.active.len()).expect("more than the budget is not none");
+            self.active.swap_remove(at);
+            self.coefficients.swap_remove(at);
+        }
+    }
+}
+
 impl LearnOne for BudgetForgetron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
         let Example { task, features, label } = example;
@@ -205,16 +216,15 @@ impl LearnOne for BudgetForgetron {
         if !is_mistake(label, margin) {
             return false;
         }
+        if self.active.is_crowded_out(COEFFICIENT) {
+            self.shrink_to(0);
+        }
         let slots = self.active.slots_with(features, COEFFICIENT);
         if slots == 0 {
             return false;
         }
         self.mistakes += 1;
-        while self.active.len() > slots {
-            let at = self.active.oldest(0..self.active.len()).expect("more than the budget is not none");
-            self.active.swap_remove(at);
-            self.coefficients.swap_remove(at);
-        }
+        self.shrink_to(slots);
         if self.active.len() < slots {
             self.active.push(task, features);
             self.coefficients.push(label);

@@ -162,6 +162,9 @@ impl BudgetProjectron {
 
     fn project_or_keep(&mut self, example: Example<'_>) -> bool {
         let Example { task, features, label } = example;
+        if self.active.is_crowded_out(OVERHEAD) {
+            self.shrink_to(0, example);
+        }
         let slots = self.active.slots_with(features, OVERHEAD);
         if slots == 0 {
             return false;

@@ -120,6 +120,17 @@ impl Predict for BudgetRandom {
     }
 }
 
+impl BudgetRandom {
+    /// Forgets random examples until so many are left: a budget in bytes holds fewer of longer ones, and beside more tasks.
+    fn shrink_to(&mut self, slots: usize) {
+        while self.active.len() > slots {
+            let at = self.draw();
+            self.active.swap_remove(at);
+            self.labels.swap_remove(at);
+        }
+    }
+}
+
 impl LearnOne for BudgetRandom {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
         let Example { task, features, label } = example;
@@ -127,16 +138,14 @@ impl LearnOne for BudgetRandom {
         if !is_mistake(label, margin) {
             return false;
         }
+        if self.active.is_crowded_out(COEFFICIENT) {
+            self.shrink_to(0);
+        }
         let slots = self.active.slots_with(features, COEFFICIENT);
         if slots == 0 {
             return false;
         }
-        // A budget in bytes holds fewer of longer examples.
-        while self.active.len() > slots {
-            let at = self.draw();
-            self.active.swap_remove(at);
-            self.labels.swap_remove(at);
-        }
+        self.shrink_to(slots);
         if self.active.len() < slots {
             self.active.push(task, features);
             self.labels.push(label);

@@ -152,6 +152,9 @@ impl BudgetSharedProjectron {
         // The task may come to have a set of its own, which may double when it grows.
         let overhead =
             Overhead { example: OVERHEAD.example + 16 * (self.sets.count() as u64 + 1), ..OVERHEAD };
+        if self.active.is_crowded_out(overhead) {
+            self.shrink_to(0, features);
+        }
         let slots = self.active.slots_with(features, overhead);
         if slots == 0 {
             return false;

@@ -121,6 +121,15 @@ impl ActiveSet {
         self.kernel.square(square(x))
     }
 
+    /// Whether the tasks that have come leave no room for any of the examples kept; all of them must go then.
+    pub(crate) fn is_crowded_out(&mut self, overhead: Overhead) -> bool {
+        let out = self.len() > 0 && self.budget.slots(self.longest, self.tasks, overhead) == 0;
+        if out {
+            self.longest = 0;
+        }
+        out
+    }
+
     /// How many examples fit once one like this is among them; none where it alone is too large.
     pub(crate) fn slots_with(&mut self, x: SparseView<'_>, overhead: Overhead) -> usize {
         let longest = self.longest.max(x.len());
