@@ -31,7 +31,10 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         Hint::LabelRounds => {
             "label it, or learn one example per round, without --simultaneous and --order adversarial"
         }
-        Hint::Scale => "scale the examples with --normalize l2 or --clip, or choose smaller parameters",
+        Hint::Scale => {
+            "scale the examples with --normalize l2 or --clip, or choose smaller parameters; --save-every keeps the last \
+             state that was sound"
+        }
         Hint::LearnScaled => {
             "learn a model with --normalize l2 or --clip: it scales what it predicts as well"
         }
