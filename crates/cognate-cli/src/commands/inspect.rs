@@ -7,13 +7,14 @@ use anyhow::{Context, bail};
 use cognate::Naming;
 use cognate::fit::FitStatus;
 use cognate::internal::FORMAT_VERSION;
+use cognate::model::Unusual;
 use cognate::{Learner, Model};
 use serde_json::json;
 
 use super::load_model;
 use super::predict::write_csv_field;
 use crate::args::InspectArgs;
-use crate::output::{self, CheckFailed, bytes, shown_name, stdout, table};
+use crate::output::{self, CheckFailed, bytes, say, shown_name, stdout, table};
 use crate::reporting::model_bytes;
 use cognate_plot::numbers::{count, percent};
 
@@ -180,6 +181,11 @@ fn print_unusual(path: &Path) -> anyhow::Result<()> {
         lines.push(
             "the file holds more than the model, or is arranged in another way than it is saved".to_owned(),
         );
+    }
+    let tasks = model.tasks().len();
+    if tasks > Unusual::MOST_TASKS {
+        let (looked_at, all) = (count(Unusual::MOST_TASKS as u64), count(tasks as u64));
+        say(&format!("note: of {all} tasks, the weights of the first {looked_at} were looked at"));
     }
     if lines.is_empty() {
         return output::print("nothing unusual");

@@ -115,6 +115,16 @@ fn whatever_is_unusual_is_told_and_fails_the_check() {
     assert_eq!((ran.code, ran.stderr.trim()), (Some(1), "error: m.cog: 2 findings"));
 }
 
+#[test]
+fn tasks_that_strict_does_not_look_at_are_told() {
+    let lines: String = (0..1001).map(|task| format!("+1 task:t{task} 1:1\n")).collect();
+    let folder = Folder::with("a.svm", lines);
+    folder.output("learn a.svm --learner perceptron --quiet --model m.cog");
+    let ran = folder.run("inspect m.cog --strict");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "nothing unusual\n"));
+    assert_eq!(ran.stderr, "note: of 1,001 tasks, the weights of the first 1,000 were looked at\n");
+}
+
 /// Readers ignore header fields that they do not know, so that later writers may add some; a stranger may as well.
 #[test]
 fn bytes_that_saving_would_not_write_are_unusual() {

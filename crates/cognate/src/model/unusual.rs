@@ -111,16 +111,20 @@ impl fmt::Display for Unusual {
     }
 }
 
+impl Unusual {
+    /// Most tasks whose weights are looked at: with shared weights every task has those of all.
+    pub const MOST_TASKS: usize = 1000;
+}
+
 /// Sizes of weights and parameters outside of these are unusual.
 const SMALLEST: f64 = 1e-12;
 const LARGEST: f64 = 1e12;
-/// Most tasks whose weights are looked at.
-const LOOKED_AT: usize = 1000;
 /// Most findings of a kind.
 const LISTED: usize = 20;
 
 impl Model {
-    /// What is unusual, at most 20 findings of a kind. The weights of the first 1,000 tasks are looked at.
+    /// What is unusual, at most 20 findings of a kind. The weights of the first [`Unusual::MOST_TASKS`] tasks are looked
+    /// at.
     pub fn unusual(&self) -> Vec<Unusual> {
         let mut found = Vec::new();
         let config = serde_json::to_value(&self.config).unwrap_or_default();
@@ -169,7 +173,7 @@ impl Model {
         let batch = self.learner.about().protocol == Protocol::Batch;
         let inspect = self.learner.as_inspect();
         let (mut extreme, mut foreign, mut unearned) = (Vec::new(), Vec::new(), Vec::new());
-        for task in (0..self.tasks.len().min(LOOKED_AT) as u32).map(TaskId) {
+        for task in (0..self.tasks.len().min(Unusual::MOST_TASKS) as u32).map(TaskId) {
             let name = || self.tasks.name(task).to_owned();
             let weights = inspect.weights(task);
             let is_extreme = |weight: f64| weight.is_nan() || weight.abs() > LARGEST;
