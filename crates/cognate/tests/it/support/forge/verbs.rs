@@ -106,7 +106,9 @@ fn learn(model: &Model, finite: bool) -> bool {
     let choices =
         [Features::Nothing, Features::Numbered(&[(0, 1.0), (3, -0.5)]), Features::Named(&[("a", 1.0)])];
     for features in choices {
-        let _ = model.predict_row(Some(&first), features);
+        if let Ok(answer) = model.predict_row(Some(&first), features) {
+            assert!(answer.margin.is_finite(), "an answer is {}", answer.margin);
+        }
         let mut copy = model.clone();
         let mut good = finite;
         for (task, label) in [(first.as_str(), 1.0), ("unheard of", -1.0), (first.as_str(), -1.0)] {
@@ -115,7 +117,10 @@ fn learn(model: &Model, finite: bool) -> bool {
         if good {
             match Model::from_bytes(&copy.to_bytes()) {
                 Ok(_) => assert_same(&copy, "after learning"),
-                Err(_) => lasting = false,
+                Err(_) => {
+                    assert!(copy.to_loadable_bytes().is_err(), "what does not load is not saved");
+                    lasting = false;
+                }
             }
         }
     }
@@ -145,7 +150,10 @@ fn read(model: &Model) {
     let input = || vec![Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() }];
     if let Ok(mut reader) = model.prediction_reader(input(), ReadOptions::default()) {
         let one = std::num::NonZeroUsize::MIN;
-        let _ = model.predict(&mut reader, one, &mut |_| std::ops::ControlFlow::Continue(()));
+        let _ = model.predict(&mut reader, one, &mut |answers| {
+            assert!(answers.iter().all(|(_, margin)| margin.is_finite()), "an answer is not finite");
+            std::ops::ControlFlow::Continue(())
+        });
     }
     if let Ok(mut reader) = model.reader(input(), ReadOptions::default().labels(Labels::Optional)) {
         let _ = model.clone().learn(&mut reader, &RunOptions::default(), &mut ());
