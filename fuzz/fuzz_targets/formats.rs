@@ -89,7 +89,7 @@ fn read(text: &[u8], reading: &Reading) -> (Vec<Row>, bool) {
         for name in batch.new_tasks() {
             tasks.meet(name).expect("open tasks take any name");
         }
-        for Example { task, features, label } in batch.examples() {
+        for Example { task, features, label, .. } in batch.examples() {
             SparseView::try_new(features.indices(), features.values()).expect("examples are checked");
             assert!(task.index() < tasks.len() && (label.is_nan() || label.abs() == 1.0));
             let named = features.iter().map(|(feature, value)| {

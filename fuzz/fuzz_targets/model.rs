@@ -53,7 +53,7 @@ fn exercise(mut model: Model) {
     let mut learner = model.learner().clone();
     if let Some(learner) = learner.as_online() {
         for label in [1.0, -1.0] {
-            learner.learn(Example { task: TaskId(0), features: unit, label });
+            learner.learn(Example::new(TaskId(0), unit, label));
         }
         learner.skip(TaskId(0));
     }

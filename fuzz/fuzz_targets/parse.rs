@@ -53,7 +53,7 @@ fn read(text: &[u8], config: &RunConfig, options: &ReadOptions) -> (Vec<Row>, bo
         for name in batch.new_tasks() {
             tasks.meet(name).expect("open tasks take any name");
         }
-        for Example { task, features, label } in batch.examples() {
+        for Example { task, features, label, .. } in batch.examples() {
             SparseView::try_new(features.indices(), features.values()).expect("examples are checked");
             assert!(task.index() < tasks.len() && (label.is_nan() || label.abs() == 1.0));
             let bits = features.iter().map(|(feature, value)| (feature, value.to_bits())).collect();
@@ -69,7 +69,7 @@ fn write(rows: &[Row]) -> Vec<u8> {
             features.iter().map(|(feature, bits)| (*feature, f64::from_bits(*bits))).unzip();
         let features = SparseView::try_new(&indices, &values).expect("examples are checked");
         let label = label.map_or(f64::NAN, f64::from_bits);
-        write_example(&mut text, task, Example { task: TaskId(0), features, label })
+        write_example(&mut text, task, Example::new(TaskId(0), features, label))
             .expect("memory takes it");
     }
     text

@@ -45,8 +45,12 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Measure `cognate` beside Vowpal Wabbit, scikit-learn, River and a bare parse
     Bench(Words),
+    /// Compare `adaptive` on real labels with Vowpal Wabbit and with its own forms, and write docs/regression.md
+    Real(Words),
     /// Compare b = "auto" with fixed strengths of sharing on every data set
     Strengths(Words),
+    /// Compare what labels buy that are asked for by margin and by uncertainty
+    Labels(Words),
     /// Compare learned relations with given ones on every data set
     Relations(Words),
     /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others on poisoned tasks
@@ -70,7 +74,9 @@ fn main() -> ExitCode {
         Command::Python(options) => python::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Bench(words) => MEASURE.forward("bench", &words),
+        Command::Real(words) => MEASURE.forward("real", &words),
         Command::Strengths(words) => MEASURE.forward("strengths", &words),
+        Command::Labels(words) => MEASURE.forward("labels", &words),
         Command::Relations(words) => MEASURE.forward("relations", &words),
         Command::Robust(words) => MEASURE.forward("robust", &words),
         Command::Budgets(words) => MEASURE.forward("budgets", &words),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::compare::metric::Metric;
 use crate::saving::SaveEvery;
 
 /// Learns many related tasks from one stream, and how they are related.
@@ -56,9 +57,13 @@ pub(crate) enum Command {
     /// Fit all examples at once, to the optimum; can choose parameters by cross-validation
     Fit(Box<FitArgs>),
     /// Predict a stream with a saved model: task, label and margin for each line
-    Predict(PredictArgs),
+    Predict(Box<PredictArgs>),
     /// Show what is in a model
     Inspect(InspectArgs),
+    /// Remove tasks from a model: their names, own weights and counts
+    Forget(ForgetArgs),
+    /// Write the weights of a model to a file, to be used elsewhere
+    Export(ExportArgs),
     /// Show how the tasks of a model influence each other
     Relations(RelationsArgs),
     /// Compare the mistakes of a model with those that the theorems allow
@@ -81,9 +86,11 @@ A line without a label, or with `?` in its place, is predicted but not learnt. R
 label and learn that file with --resume M --query all. Nothing waits for labels that never come; a line that comes twice \
 is learnt twice.
 
-Whatever ends the run (a bad line, a full disk elsewhere, a signal), the model learnt so far is written, unless the learner \
-has diverged, and the exit code tells. After a signal a second one changes nothing; a third, or one after 10 s, ends the \
-program at once.")]
+Whatever ends the run (a bad line, a full disk elsewhere, a closed pipe, a signal), the model learnt so far is written, \
+unless the learner has diverged, and the exit code tells: 2 for an error, 130 after a signal. After a signal a second one \
+changes nothing; a third, or one after 10 s, ends the program at once. SIGUSR1 writes the model, and learning goes on.
+
+A model that exists is replaced only with --overwrite, or by a run that resumes it. One program writes a model at a time.")]
 pub(crate) struct LearnArgs {
     /// Files of examples, read in turn; `-` is standard input; gzip and zstd are recognised
     #[arg(required = true, value_name = "DATA")]
@@ -95,7 +102,7 @@ pub(crate) struct LearnArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
     /// Which labels to ask for: all; margin, less often the surer the prediction; relation, the same, and more often for
-    /// a task with many relatives. A label that is not asked for is not learnt
+    /// a task with many relatives; uncertainty, by the margin and its standard deviation. A label that is not asked for is not learnt
     #[arg(long, value_name = "NAME")]
     pub(crate) query: Option<String>,
     /// Config file (TOML); flags override it
@@ -110,13 +117,21 @@ pub(crate) struct LearnArgs {
     /// Write the model here when done, whatever ends the run
     #[arg(long, value_name = "OUT")]
     pub(crate) model: Option<PathBuf>,
+    /// Replace a model that is there already
+    #[arg(long, requires = "model")]
+    pub(crate) overwrite: bool,
     /// Also write the model as the run goes: after every N examples, or every so often, e.g. 60s, 10m, 2h
     #[arg(long, value_name = "N|TIME", requires = "model")]
     pub(crate) save_every: Option<SaveEvery>,
-    /// Resume from this model
+    /// Resume from this model, which may be the one of --model
     #[arg(long, value_name = "IN")]
     pub(crate) resume: Option<PathBuf>,
-    /// Write one JSON line per example
+    /// Choose the margin from which on `predict` answers +1, for a metric (f1, balanced-error, error) on the margins that this
+    /// run gives before learning; or give it: a margin, or a probability, e.g. p=0.3. Mistakes are counted as without
+    #[arg(long, value_name = "METRIC|T", allow_hyphen_values = true)]
+    pub(crate) threshold: Option<String>,
+    /// Write one JSON line per example; `-` is standard output, and the summary then goes to standard error, or with
+    /// --json into the last line
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Write the unlabelled lines (or those with `?`) whose labels the query asks for, to be labelled and learnt later
@@ -140,17 +155,28 @@ pub(crate) struct LearnArgs {
 /// `cognate compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every learner sees the same shuffles. Where one has parameters to choose, a few are tried on a fifth of the examples \
-first. \"To indep.\" is how many more or fewer mistakes it makes than independent models, one per task; \"by chance\" is how \
-likely chance alone makes so large a difference, by a paired test over the examples.")]
+Every learner sees the same shuffles and takes part in all the forms it has: with sharing, independent (tasks share \
+nothing) and pooled (one model for all tasks). \"Sharing\" is what it changes against the learner's own independent form; \
+\"by chance\" is how likely chance alone makes so large a difference, by a paired test over the examples. `constant` \
+always answers the label that was most frequent so far, or the mean so far. Where a learner has parameters to choose, a \
+few are tried on a fifth of the examples first, on at most 5000 of another shuffle.
+
+With --order file there is one run in the order of the file, which is right where time matters; parameters are then \
+chosen on the first fifth.")]
 pub(crate) struct CompareArgs {
     /// Files of examples, held in memory; `-` is standard input; gzip and zstd are recognised
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
-    /// Learners to compare, separated by commas: their ids, or pooled; by default a good set. Independent models are
-    /// always included
+    /// Learners to compare, by id, separated by commas; by default adaptive, perceptron, relation-perceptron,
+    /// passive-aggressive, collaborative and rom-pgd
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) learners: Vec<String>,
+    /// What judges; by default error, or auc where fewer than a fifth of the labels are of one kind, or rmse for real labels
+    #[arg(long, value_enum, value_name = "METRIC")]
+    pub(crate) metric: Option<Metric>,
+    /// Set a parameter of a learner, in all its forms, e.g. adaptive.groups=4; or of the query, e.g. query.margin.b=2
+    #[arg(long = "set", value_name = "LEARNER.KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
     /// Number of shuffles
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) runs: std::num::NonZeroU64,
@@ -253,6 +279,9 @@ pub(crate) struct FitArgs {
     /// Write the model here
     #[arg(long, value_name = "OUT")]
     pub(crate) model: Option<PathBuf>,
+    /// Replace a model that is there already
+    #[arg(long, requires = "model")]
+    pub(crate) overwrite: bool,
     /// Write an HTML page with the search, cross-validation and relations
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
@@ -277,6 +306,9 @@ pub(crate) struct FitArgs {
     /// Skip up to this many bad lines
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) skip_bad: u64,
+    /// Write the bad lines here, skipped or not, as JSON lines: file, line, column, reason, text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bad_lines: Option<PathBuf>,
     // Last, since the heading of these flags holds for all that follow.
     /// What the data are
     #[command(flatten)]
@@ -287,21 +319,12 @@ pub(crate) struct FitArgs {
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "Stream")]
 pub(crate) struct FormatArgs {
-    /// Format of the data: svm, vw, csv, jsonl
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
-    /// vw: the namespace that names the task; by default the tag does
+    /// How a line is written
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+    /// The label that is +1, where labels are two names, e.g. spam; the other name is the other that occurs
     #[arg(long, value_name = "NAME")]
-    pub(crate) task_namespace: Option<String>,
-    /// csv: the column that names the task; by default `task`, if there is one
-    #[arg(long, value_name = "NAME")]
-    pub(crate) task_column: Option<String>,
-    /// csv: the column of the labels; by default `label`
-    #[arg(long, value_name = "NAME")]
-    pub(crate) label_column: Option<String>,
-    /// csv: columns to read as categories even where they look like numbers, separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) categorical: Vec<String>,
+    pub(crate) positive: Option<String>,
     /// Hash named features to 2^B slots, which names may share; by default every name is its own feature
     #[arg(long, value_name = "B")]
     pub(crate) bits: Option<u32>,
@@ -311,6 +334,67 @@ pub(crate) struct FormatArgs {
     /// Labels are classes; each class is a task, its own examples against all others
     #[arg(long)]
     pub(crate) one_vs_all: bool,
+}
+
+/// How a line is written.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Stream")]
+pub(crate) struct TextArgs {
+    /// Format of the data: svm, vw, csv, jsonl; by default what the names of the files say (.svm, .vw, .csv, .tsv, .jsonl,
+    /// also before .gz and .zst), else svm
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// vw: the namespace that names the task, tags being ids; by default the tag names the task
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task_namespace: Option<String>,
+    /// csv: the column that names the task; by default `task`, if there is one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task_column: Option<String>,
+    /// csv: the column of the labels; by default `label`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label_column: Option<String>,
+    /// csv: the column of the weights (importances)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) weight_column: Option<String>,
+    /// csv: the column of the ids, carried through to predictions; by default a first column without a name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id_column: Option<String>,
+    /// csv: the column of the times: seconds, or like 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "NAME")]
+    pub(crate) time_column: Option<String>,
+    /// csv: the column of what is added to margins and not learnt
+    #[arg(long, value_name = "NAME")]
+    pub(crate) offset_column: Option<String>,
+    /// csv: columns to read as categories even where they look like numbers, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) categorical: Vec<String>,
+    /// csv: the sign between cells, e.g. ';', or tab; by default a comma, in .tsv files a tab
+    #[arg(long, value_name = "SIGN")]
+    pub(crate) separator: Option<String>,
+    /// jsonl: the key of the task; by default `task`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task_key: Option<String>,
+    /// jsonl: the key of the label; by default `label`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label_key: Option<String>,
+    /// jsonl: the key of the features; by default `features`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) features_key: Option<String>,
+    /// jsonl: the key of the weight; by default `weight`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) weight_key: Option<String>,
+    /// jsonl: the key of the id; by default `id`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id_key: Option<String>,
+    /// jsonl: the key of the time; by default `time`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) time_key: Option<String>,
+    /// jsonl: the key of what is added to the margin; by default `offset`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) offset_key: Option<String>,
+    /// csv, jsonl: columns or keys to leave out, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
 }
 
 /// How a stream is read.
@@ -342,13 +426,26 @@ pub(crate) struct StreamArgs {
     /// Rounds are one example of every task: all margins are computed before any update
     #[arg(long)]
     pub(crate) simultaneous: bool,
+    /// How much the examples of each label count when they are learnt: balanced, by the labels so far, or weights like
+    /// +1=4,-1=0.5; errors are counted as without
+    #[arg(long, value_name = "HOW", allow_hyphen_values = true)]
+    pub(crate) class_weight: Option<String>,
     /// Skip up to this many bad lines
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) skip_bad: u64,
+    /// Write the bad lines here, skipped or not, as JSON lines: file, line, column, reason, text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bad_lines: Option<PathBuf>,
 }
 
 /// `cognate predict`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+One row per line with an example: its line and id, its task, the label that is predicted, in the words of the data that \
+the model was learnt from, and the margin. A bad line that --skip-bad skips has a row with its line and nothing else.
+
+Data are read as those that the model was learnt from, unless their names or flags say otherwise; any format will do that \
+gives features the same names.")]
 pub(crate) struct PredictArgs {
     /// Files of examples, labelled or not; `-` is standard input
     #[arg(required = true, value_name = "DATA")]
@@ -360,15 +457,28 @@ pub(crate) struct PredictArgs {
     /// are labelled
     #[arg(long)]
     pub(crate) probability: bool,
+    /// Add the standard deviation of the margin, for learners that know it
+    #[arg(long)]
+    pub(crate) uncertainty: bool,
+    /// Answer +1 from this margin on, or from this probability, e.g. p=0.3; by default the model's, else 0
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) threshold: Option<String>,
     /// Print JSON lines instead of CSV
     #[arg(long)]
     pub(crate) json: bool,
     /// Skip up to this many bad lines
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) skip_bad: u64,
+    /// Write the bad lines here, skipped or not, as JSON lines: file, line, column, reason, text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bad_lines: Option<PathBuf>,
     /// Threads: 1, or 2 to read ahead while predicting
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) threads: NonZeroUsize,
+    // Last, since the heading of these flags holds for all that follow.
+    /// How a line is written
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
 }
 
 /// `cognate inspect`.
@@ -385,6 +495,9 @@ pub(crate) struct InspectArgs {
     /// Print every non-zero weight as CSV: task, feature, value
     #[arg(long, group = "what")]
     pub(crate) weights: bool,
+    /// With --weights: only those of this task; may be given several times
+    #[arg(long = "task", value_name = "TASK", requires = "weights")]
+    pub(crate) tasks: Vec<String>,
     /// Print the examples kept as supports, for learners that keep some
     #[arg(long, group = "what")]
     pub(crate) supports: bool,
@@ -395,6 +508,41 @@ pub(crate) struct InspectArgs {
     /// that saving would not write; exit code 1 when there is anything. For a model from someone else
     #[arg(long, group = "what")]
     pub(crate) strict: bool,
+}
+
+/// `cognate forget`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The model that is written holds no name, no own weight and no count of the tasks. What their examples taught the weights that \
+tasks share stays, and so do the names of features and the number of rounds: to be rid of those, learn a model from the other \
+tasks' examples. A task that comes back begins anew.")]
+pub(crate) struct ForgetArgs {
+    /// The model
+    #[arg(value_name = "M")]
+    pub(crate) from: PathBuf,
+    /// A task to forget; may be given several times
+    #[arg(long = "task", value_name = "TASK", required = true)]
+    pub(crate) tasks: Vec<String>,
+    /// Write the model here; M itself is replaced in one step
+    #[arg(long, value_name = "OUT")]
+    pub(crate) model: PathBuf,
+    /// Replace an existing file other than M
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// `cognate export`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The margin of an example x of task i is w_i'x, w_i = own_i + sum_j factor_ij shared_j, and x scaled as the model scales its \
+examples (--normalize, --clip). docs/formats.md describes the three kinds of file.")]
+pub(crate) struct ExportArgs {
+    /// The model
+    #[arg(value_name = "M")]
+    pub(crate) model: PathBuf,
+    /// Write here: .csv (task, feature, part, value), .jsonl (a line per vector) or .safetensors (sparse rows)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: PathBuf,
 }
 
 /// `cognate relations`.

@@ -14,12 +14,26 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         Hint::DeclareTasks => "name them all with --tasks, or leave --tasks out to add them as they occur",
         Hint::DeclareClasses => "if so many classes are meant, declare their number with --tasks",
         Hint::Classes => "if labels are classes, --one-vs-all makes each class a task",
-        Hint::OnlyCommas => "columns are separated by commas only",
+        Hint::NamePositive => "if labels are two names, --positive NAME says which of them is +1",
+        Hint::RealLabels => {
+            "labels that are real numbers need a loss for them: --set loss=squares, absolute, quantile or poisson; or \
+             `cognate fit`"
+        }
+        Hint::WholeLabels => {
+            "if labels are two numbers, --positive N says which of them is +1; if they are amounts, --set loss=squares, \
+             absolute, quantile or poisson learns them, and so does `cognate fit`; if they are classes, --one-vs-all \
+             makes each class a task"
+        }
+        Hint::NameKeys => {
+            "--ignore leaves keys out; --task-key, --label-key and --features-key name those of task, label and features"
+        }
+        Hint::OnlyCommas => {
+            "something else than a comma seems to separate the columns: --separator ';' or --separator tab"
+        }
         Hint::NameColumns => "--label-column and --task-column name the columns",
         Hint::Categorical => {
-            "leave a missing cell empty; name a column of texts that may look like numbers with --categorical"
+            "leave a missing cell empty, or write NA; name a column of texts that may look like numbers with --categorical"
         }
-        Hint::OneLineFields => "a field must end on the line on which it begins",
         Hint::OpenFeatures => "leave --features out to add them as they occur",
         Hint::AddUp => "add the values up, or give each feature its own name",
         Hint::NotSimultaneous => {
@@ -38,7 +52,15 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         Hint::LearnScaled => {
             "learn a model with --normalize l2 or --clip: it scales what it predicts as well"
         }
+        Hint::OtherWriter => "wait until it ends, or name another file with --model",
+        Hint::Weights => {
+            "choose a learner that takes weights (`cognate algorithms` says which do), or leave the weights out"
+        }
+        Hint::Offsets => {
+            "choose a learner that takes offsets (`cognate algorithms ID` says whether it does), or leave the offsets out"
+        }
         Hint::Fit => "cognate fit",
+        Hint::Supports => "`cognate inspect M --supports` lists the examples that it keeps",
         _ => return None,
     })
 }

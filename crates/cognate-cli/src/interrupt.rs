@@ -3,13 +3,15 @@
 //! The first signal asks the loop to stop at the next batch. A second one soon after it changes nothing, also while files
 //! are written: people and process managers send several. A third, or any that comes later, ends the program at once; a
 //! file is then the old one or the new one, never a part.
+//!
+//! SIGUSR1 asks a run to save its model and go on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::output::say;
@@ -17,23 +19,38 @@ use crate::output::say;
 /// For so long a second signal changes nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether someone asked to stop.
+/// Whether someone asked to stop, or to save.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt {
+    stop: Arc<AtomicBool>,
+    save: Arc<AtomicBool>,
+}
 
 impl Interrupt {
-    /// Starts listening.
+    /// Starts listening to what ends a program.
     pub(crate) fn listen() -> anyhow::Result<Self> {
-        let asked = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&asked);
-        let mut listened = vec![SIGINT, SIGTERM];
+        Self::listen_to(vec![SIGINT, SIGTERM])
+    }
+
+    /// The same, and to requests to save.
+    pub(crate) fn listen_for_saves() -> anyhow::Result<Self> {
+        Self::listen_to(vec![SIGINT, SIGTERM, SIGUSR1])
+    }
+
+    fn listen_to(mut listened: Vec<i32>) -> anyhow::Result<Self> {
+        let asked = Self { stop: Arc::default(), save: Arc::default() };
+        let flags = asked.clone();
         // `nohup` means it.
         listened.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
         let mut signals = Signals::new(listened)?;
         let listen = move || {
             let mut heard = Heard::default();
             for signal in signals.forever() {
-                flag.store(true, Ordering::Relaxed);
+                if signal == SIGUSR1 {
+                    flags.save.store(true, Ordering::Relaxed);
+                    continue;
+                }
+                flags.stop.store(true, Ordering::Relaxed);
                 match heard.next(Instant::now()) {
                     Answer::Stop => say(&format!(
                         "interrupted: stopping, and writing what there is; a second signal changes nothing, a third, or one \
@@ -52,17 +69,27 @@ impl Interrupt {
             .name("signals".to_owned())
             .spawn(listen)
             .context("cannot listen to signals")?;
-        Ok(Self(asked))
+        Ok(asked)
     }
 
     /// The flag itself, for a stream that waits for input.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.stop)
     }
 
     /// Whether someone asked to stop.
     pub(crate) fn asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether someone asked to save since this was asked last.
+    pub(crate) fn take_save(&self) -> bool {
+        self.save.swap(false, Ordering::Relaxed)
+    }
+
+    /// Ends a stream that waits for input, as a signal does.
+    pub(crate) fn end_reading(&self) {
+        self.stop.store(true, Ordering::Relaxed);
     }
 }
 

@@ -2,10 +2,15 @@
 
 mod args;
 mod ask;
+mod bad_lines;
 mod commands;
 mod curves;
+mod formats;
 mod hints;
 mod interrupt;
+mod judging;
+mod labelled;
+mod model_file;
 mod output;
 mod pairs;
 mod parts;
@@ -18,6 +23,7 @@ mod same_file;
 mod saving;
 mod schema;
 mod settings;
+mod threshold;
 mod trace;
 
 use std::process::ExitCode;
@@ -37,6 +43,8 @@ pub fn run() -> ExitCode {
         Command::Fit(fit) => commands::fit::run(&fit, quiet),
         Command::Predict(predict) => commands::predict::run(&predict),
         Command::Inspect(inspect) => commands::inspect::run(&inspect),
+        Command::Forget(forget) => commands::forget::run(&forget),
+        Command::Export(export) => commands::export::run(&export),
         Command::Relations(relations) => commands::relations::run(&relations, quiet),
         Command::Bound(bound) => commands::bound::run(&bound, quiet),
         Command::Algorithms(algorithms) => commands::algorithms::run(&algorithms),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cognate::fit::FitError;
 use cognate::internal::{readable, readable_lines};
-use cognate::model::OpenError;
+use cognate::model::{ExportError, OpenError};
 use cognate::{Hint, RunError, SnapshotError, StreamError};
 pub(crate) use cognate_lab::parallel::Interrupted;
 pub(crate) use cognate_plot::numbers::bytes;
@@ -34,6 +34,21 @@ impl fmt::Display for CheckFailed {
 }
 
 impl std::error::Error for CheckFailed {}
+
+/// Refused by the program itself, with a way out.
+#[derive(Debug)]
+pub(crate) struct Advised {
+    pub(crate) message: String,
+    pub(crate) advice: String,
+}
+
+impl fmt::Display for Advised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Advised {}
 
 /// What went wrong after learning had begun, and what became of the model.
 #[derive(Debug)]
@@ -79,7 +94,7 @@ pub(crate) fn exit_code(done: anyhow::Result<()>) -> ExitCode {
 }
 
 /// Whether the reader of the output has closed it, which is no error.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let io_error = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
     let json_error = error.chain().find_map(|cause| cause.downcast_ref::<serde_json::Error>());
     io_error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -112,8 +127,18 @@ fn report(error: &anyhow::Error) {
     if let Some(advice) = error.chain().find_map(hint).and_then(advice) {
         text += &format!("  hint: {advice}\n");
     }
-    if let Some(StreamError::Bad { .. }) = stream {
-        text += "  (--skip-bad N skips and counts up to N bad lines)\n";
+    if let Some(Advised { advice, .. }) = error.downcast_ref() {
+        text += &format!("  hint: {}\n", readable_lines(advice));
+    }
+    match stream {
+        Some(StreamError::Bad { skipped: 0, .. }) => {
+            text += "  (--skip-bad N skips and counts up to N bad lines)\n";
+        }
+        Some(StreamError::Bad { skipped, .. }) => {
+            let lines = if *skipped == 1 { "bad line was" } else { "bad lines were" };
+            text += &format!("  ({skipped} {lines} skipped before this one; --skip-bad N allows N)\n");
+        }
+        _ => {}
     }
     write_line(text.trim_end());
 }
@@ -136,7 +161,8 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<Hint> {
     let of_run = cause.downcast_ref::<RunError>().and_then(RunError::hint);
     let of_fit = cause.downcast_ref::<FitError>().and_then(FitError::hint);
     let of_model = cause.downcast_ref::<SnapshotError>().and_then(SnapshotError::hint);
-    of_run.or(of_fit).or(of_model).or_else(|| stream_error(cause)?.hint())
+    let of_export = cause.downcast_ref::<ExportError>().and_then(ExportError::hint);
+    of_run.or(of_fit).or(of_model).or(of_export).or_else(|| stream_error(cause)?.hint())
 }
 
 const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
@@ -165,6 +191,19 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     if !text.ends_with('\n') {
         out.write_all(b"\n")?;
     }
+    Ok(out.flush()?)
+}
+
+/// Prints a result as [`print()`] does, to standard error: standard output carries something else.
+pub(crate) fn print_aside(text: &str) {
+    say(text.replace(['\u{a0}', '\u{202f}'], " ").trim_end());
+}
+
+/// Prints a result as one line of JSON.
+pub(crate) fn print_json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut out = stdout();
+    serde_json::to_writer(&mut out, value)?;
+    out.write_all(b"\n")?;
     Ok(out.flush()?)
 }
 

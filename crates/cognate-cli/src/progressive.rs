@@ -3,11 +3,57 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use cognate::Model;
+use cognate::fit::Kind;
 use cognate::metrics::{Metrics, Tally};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::judging::{digits, shown};
 use crate::output::say;
 use cognate_plot::numbers::{count, duration};
+
+/// By what a line judges.
+#[derive(Clone, Copy)]
+struct Columns {
+    is_class: bool,
+    /// Whether the learner gives probabilities.
+    probabilities: bool,
+}
+
+impl Columns {
+    fn of(model: &Model) -> Self {
+        let probabilities = model.learner().as_inspect().probability(0.0).is_some();
+        Self { is_class: model.kind() != Some(Kind::Regression), probabilities }
+    }
+
+    fn title(self) -> &'static str {
+        if self.is_class { "progressive error" } else { "progressive root mean squared error" }
+    }
+
+    fn header(self) -> &'static str {
+        match (self.is_class, self.probabilities) {
+            (true, true) => "  constant  log loss",
+            (true, false) => "  constant",
+            (false, _) => "  mean so far",
+        }
+    }
+
+    fn judged(self, tally: &Tally) -> String {
+        if self.is_class { format!("{:.2}%", tally.error() * 100.0) } else { shown(tally.rmse(), digits) }
+    }
+
+    /// The constant guess, and the log loss.
+    fn more(self, tally: &Tally) -> String {
+        let constant = shown(tally.constant_error(), |error| format!("{:.2}%", error * 100.0));
+        match (self.is_class, self.probabilities) {
+            (true, true) => {
+                format!(" {constant:>9} {:>9}", shown(tally.log_loss(), |loss| format!("{loss:.4}")))
+            }
+            (true, false) => format!(" {constant:>9}"),
+            (false, _) => format!(" {:>12}", shown(tally.constant_rmse(), digits)),
+        }
+    }
+}
 
 /// Prints how learning goes.
 pub(crate) struct Progressive {
@@ -22,18 +68,24 @@ pub(crate) struct Progressive {
     quiet: bool,
     /// Whether labels are a column: not all are asked for.
     labels: bool,
+    columns: Columns,
 }
 
 impl Progressive {
     /// Starts the clock; `size` are the bytes to read, where that is known. `labels` adds a column of those asked for.
-    pub(crate) fn start(quiet: bool, labels: bool, before: &Tally, size: Option<u64>) -> Self {
+    pub(crate) fn start(quiet: bool, model: &Model, size: Option<u64>) -> Self {
+        let (labels, before) = (!model.config().query.is_all(), model.metrics().total());
+        let columns = Columns::of(model);
         let terminal = std::io::stderr().is_terminal();
         let bar = size.filter(|_| terminal && !quiet).map(new_bar);
         let (started, last) = (Instant::now(), *before);
-        let table = Self { started, before: *before, last, due: 1, bar, quiet, labels };
-        table.line("progressive error");
+        let table = Self { started, before: *before, last, due: 1, bar, quiet, labels, columns };
+        table.line(columns.title());
         let column = if labels { " labels asked" } else { "" };
-        table.line(&format!("  so far   since last     examples{column}      time   examples/s    tasks"));
+        let more = columns.header();
+        table.line(&format!(
+            "  so far   since last     examples{column}      time   examples/s    tasks{more}"
+        ));
         table
     }
 
@@ -70,22 +122,19 @@ impl Progressive {
 
     fn row(&mut self, metrics: &Metrics) {
         let now = metrics.total();
-        let since = Tally {
-            examples: now.examples - self.last.examples,
-            mistakes: now.mistakes - self.last.mistakes,
-            ..Tally::default()
-        };
+        let since = now.since(&self.last);
         let seconds = self.started.elapsed().as_secs_f64();
         let rate = (now.examples - self.before.examples) as f64 / seconds.max(1e-9);
         let labels = if self.labels { format!(" {:>12}", count(now.queries)) } else { String::new() };
         self.line(&format!(
-            "{:>7.2}% {:>11.2}% {:>12}{labels} {:>9} {:>12} {:>8}",
-            now.error() * 100.0,
-            since.error() * 100.0,
+            "{:>8} {:>12} {:>12}{labels} {:>9} {:>12} {:>8}{}",
+            self.columns.judged(now),
+            self.columns.judged(&since),
             count(now.examples),
             duration(seconds),
             count(rate as u64),
             count(metrics.tasks_met() as u64),
+            self.columns.more(now),
         ));
         self.last = *now;
     }

@@ -3,7 +3,7 @@
 use cognate::internal::Symmetric;
 use cognate::{Model, TaskId};
 
-use crate::pairs::Pair;
+use crate::pairs::{self, Pair};
 use cognate_plot::clustering::Clustering;
 use cognate_plot::graph::{Edge, Graph};
 use cognate_plot::heatmap::Heatmap;
@@ -68,19 +68,25 @@ impl RelationTable {
         [1.0, 2.0, 4.0, 6.0, 10.0].map(|digit| digit * power).into_iter().find(|limit| *limit >= least)
     }
 
-    /// The graph of the pairs (strongest first) that are at least as strong as a threshold.
+    /// The graph of the pairs (strongest first) that are at least as strong as a threshold, or of what can be read of
+    /// them.
     pub(crate) fn graph(&self, pairs: &[Pair], threshold: f64, order: Vec<usize>) -> Graph {
-        let drawn = pairs.iter().take_while(|pair| pair.strength() >= threshold);
+        let strong = pairs.iter().take_while(|pair| pair.strength() >= threshold);
         // A pair without any correlation is no edge, whatever the threshold.
-        let drawn = drawn.filter(|pair| pair.correlation != 0.0);
+        let strong: Vec<Pair> = strong.filter(|pair| pair.correlation != 0.0).copied().collect();
+        let kept = pairs::readable(&strong, self.names.len());
+        let edge = |pair: &Pair| Edge { nodes: pair.tasks(), weight: pair.correlation };
         Graph {
             title: format!("Related tasks: |correlation| ≥ {threshold:?}"),
             names: self.names.clone(),
             order,
-            edges: drawn.map(|pair| Edge { nodes: pair.tasks(), weight: pair.correlation }).collect(),
+            edges: kept.pairs.iter().map(edge).collect(),
             pairs: pairs.len(),
             strongest: pairs.first().map_or(0.0, Pair::strength),
             threshold,
+            strong: strong.len(),
+            most: kept.most,
+            ties: kept.ties,
         }
     }
 }

@@ -1,17 +1,53 @@
 //! From a model and its curves to what a page shows.
 
-use cognate::{Inspect, Model};
+use cognate::fit::Kind;
+use cognate::metrics::Tally;
+use cognate::{Inspect, Model, TaskId};
 
 use crate::curves::Curves;
+use crate::judging::{Judged, digits, shown};
 use crate::peak_memory::peak_memory_bytes;
 use crate::relation::RelationTable;
+use cognate_plot::numbers::percent;
+use cognate_plot::page::Tile;
 use cognate_plot::page::report::{Labels, Relation, Run, Task, Totals};
+use cognate_plot::page::table::{Cell, Kind as Column};
 
 /// Beyond this many tasks a page has no relation picture: the matrix alone would take gigabytes.
 pub(crate) const LARGEST_RELATION: usize = 2000;
 
 /// A run as a page shows it.
 pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64) -> Run {
+    shown_run(name, model, curves, None, seconds)
+}
+
+/// The same, with what it is judged by.
+pub(crate) fn judged_run(name: &str, model: &Model, curves: &Curves, judged: &Judged, seconds: f64) -> Run {
+    shown_run(name, model, curves, Some(judged), seconds)
+}
+
+fn shown_run(name: &str, model: &Model, curves: &Curves, judged: Option<&Judged>, seconds: f64) -> Run {
+    let sorted = model.tasks().sorted();
+    let relation = (2..=LARGEST_RELATION).contains(&sorted.len()).then(|| {
+        let table = RelationTable::of(model, &sorted);
+        Relation {
+            title: "How much the tasks teach each other".to_owned(),
+            caption: "R: a mistake on the column's task moves the row's task by this much.".to_owned(),
+            matrix: table.heatmap("R").clustered(&table.clustering()),
+        }
+    });
+    let parts = crate::parts::as_table(model, &sorted);
+    Run { relation, parts, ..counted_run(name, model, curves, judged, seconds) }
+}
+
+/// The same without relation and parts: what is merged with another order of the same examples.
+pub(crate) fn counted_run(
+    name: &str,
+    model: &Model,
+    curves: &Curves,
+    judged: Option<&Judged>,
+    seconds: f64,
+) -> Run {
     let total = model.metrics().total();
     let sorted = model.tasks().sorted();
     let tasks = sorted.iter().map(|task| {
@@ -21,16 +57,8 @@ pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64)
             examples: tally.examples,
             mistakes: tally.mistakes,
             queries: tally.queries,
-            f1: Some(tally.f1()),
             curve: curves.task(*task),
-        }
-    });
-    let relation = (2..=LARGEST_RELATION).contains(&sorted.len()).then(|| {
-        let table = RelationTable::of(model, &sorted);
-        Relation {
-            title: "How much the tasks teach each other".to_owned(),
-            caption: "R: a mistake on the column's task moves the row's task by this much.".to_owned(),
-            matrix: table.heatmap("R").clustered(&table.clustering()),
+            cells: cells(&tally, judged, *task),
         }
     });
     Run {
@@ -41,7 +69,7 @@ pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64)
             examples: total.examples,
             mistakes: total.mistakes,
             updates: total.updates,
-            f1: Some(total.f1()),
+            measures: judged.map_or_else(Vec::new, |judged| measures(total, judged.total())),
             seconds,
             peak_memory_bytes: peak_memory_bytes(),
             unlabelled: model.metrics().unlabelled(),
@@ -50,19 +78,84 @@ pub(crate) fn page_run(name: &str, model: &Model, curves: &Curves, seconds: f64)
         labels: (!model.config().query.is_all())
             .then(|| Labels { asked: total.queries, curve: curves.by_labels() }),
         tasks: tasks.collect(),
-        relation,
-        parts: crate::parts::as_table(model, &sorted),
+        relation: None,
+        parts: None,
+        tiles: tiles(total),
+        columns: columns(total, judged.is_some()),
     }
+}
+
+fn tiles(total: &Tally) -> Vec<Tile> {
+    if total.kind() == Some(Kind::Regression) {
+        return vec![Tile { name: "RMSE", value: shown(total.rmse(), digits) }];
+    }
+    vec![Tile { name: "F-measure", value: percent(total.f1(), 2) }]
+}
+
+/// What the table of tasks shows beside counts; [`cells`] are its cells.
+fn columns(total: &Tally, judged: bool) -> Vec<(&'static str, Column)> {
+    let mut columns = match total.kind() {
+        Some(Kind::Regression) => vec![("RMSE", Column::Number), ("of the mean so far", Column::Number)],
+        _ => vec![("F-measure", Column::Number), ("constant guess", Column::Number)],
+    };
+    columns.extend((judged && total.kind() != Some(Kind::Regression)).then_some(("AUC", Column::Number)));
+    columns
+}
+
+fn cells(tally: &Tally, judged: Option<&Judged>, task: TaskId) -> Vec<Cell> {
+    let cell = |value: Option<f64>, text: fn(f64) -> String| {
+        Cell::Number(value.unwrap_or(f64::NAN), shown(value, text))
+    };
+    let share = |value: f64| percent(value, 2);
+    if tally.kind() == Some(Kind::Regression) {
+        return vec![cell(tally.rmse(), digits), cell(tally.constant_rmse(), digits)];
+    }
+    let mut cells = vec![cell(Some(tally.f1()), share), cell(tally.constant_error(), share)];
+    cells.extend(judged.map(|judged| cell(judged.task(task), digits)));
+    cells
+}
+
+/// What a run is judged by, in words.
+fn measures(total: &Tally, auc: Option<f64>) -> Vec<(&'static str, String)> {
+    let share = |value: Option<f64>| shown(value, |value| percent(value, 2));
+    if total.kind() == Some(Kind::Regression) {
+        return vec![
+            ("root mean squared error", shown(total.rmse(), digits)),
+            ("the same of the mean so far", shown(total.constant_rmse(), digits)),
+            ("mean absolute error", shown(total.mae(), digits)),
+            ("R2 against the mean so far", shown(total.r2(), digits)),
+            ("loss", shown(total.loss(), digits)),
+        ];
+    }
+    vec![
+        ("error", percent(total.error(), 2)),
+        ("error of the constant guess so far", share(total.constant_error())),
+        ("balanced error", share(total.balanced_error())),
+        ("precision", percent(total.precision(), 2)),
+        ("recall", percent(total.recall(), 2)),
+        ("AUC", shown(auc, digits)),
+        ("log loss", shown(total.log_loss(), digits)),
+        ("Brier score", shown(total.brier(), digits)),
+    ]
 }
 
 /// The command as it was typed, for the foot of a page.
 pub(crate) fn command_line() -> String {
-    let quoted = std::env::args().enumerate().map(|(at, word)| match at {
+    let words = std::env::args_os().enumerate().map(|(at, word)| match at {
         0 => "cognate".to_owned(),
-        _ if word.chars().all(|c| c.is_alphanumeric() || "-_./=,:%+".contains(c)) => word,
-        _ => format!("'{}'", word.replace('\'', r"'\''")),
+        _ => shell_word(&word.to_string_lossy()),
     });
-    quoted.collect::<Vec<_>>().join(" ")
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=,:%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Bytes that the learner and the tables around it hold.

@@ -4,8 +4,16 @@ use anyhow::bail;
 use cognate::RunConfig;
 use cognate::stream::{Batch, Input, Order, ReadOptions, Stream as _};
 
+use crate::interrupt::Interrupt;
+use crate::output::Interrupted;
+
 /// Reads the inputs once to count their rounds, all passes together.
-pub(crate) fn count_rounds(config: &RunConfig, sources: &[Input], skip_bad: u64) -> anyhow::Result<u64> {
+pub(crate) fn count_rounds(
+    config: &RunConfig,
+    sources: &[Input],
+    options: ReadOptions,
+    interrupt: &Interrupt,
+) -> anyhow::Result<u64> {
     if sources.contains(&Input::Stdin) {
         bail!(
             "a parameter of {} is a fraction of the stream, but the length of standard input is not known \
@@ -13,10 +21,13 @@ pub(crate) fn count_rounds(config: &RunConfig, sources: &[Input], skip_bad: u64)
             config.learner.id()
         );
     }
-    let mut reader = config.reader(sources.to_vec(), ReadOptions::default().skip_bad(skip_bad))?;
+    let mut reader = config.reader(sources.to_vec(), options)?;
     let (mut batch, mut examples, mut met) = (Batch::default(), 0_u64, config.declared_tasks()?.len());
     loop {
         reader.fill(&mut batch)?;
+        if interrupt.asked() {
+            return Err(Interrupted.into());
+        }
         if batch.is_empty() {
             break;
         }

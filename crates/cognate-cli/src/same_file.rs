@@ -57,13 +57,17 @@ fn files(command: &Command) -> Files {
             files.read("the model to resume", args.resume.as_ref());
             files.settings(args.config.as_deref(), &args.sets);
             files.write("model", args.model.as_ref());
-            files.write("trace", args.trace.as_ref());
+            // `-` is standard output, which is looked at in any case.
+            files.write("trace", args.trace.as_ref().filter(|path| path.as_os_str() != "-"));
+            files.write("bad-lines", args.stream.bad_lines.as_ref());
             files.write("ask", args.ask.as_ref());
             files.write("report", args.report.as_ref());
             files.continued.clone_from(&args.resume);
         }
         Command::Compare(args) => {
             files.data("to learn from", &args.data);
+            files.write("bad-lines", args.stream.bad_lines.as_ref());
+            files.settings(None, &args.sets);
             files.write("report", args.report.as_ref());
         }
         Command::Fit(args) => {
@@ -72,12 +76,23 @@ fn files(command: &Command) -> Files {
             files.settings(args.config.as_deref(), &args.sets);
             files.write("model", args.model.as_ref());
             files.write("report", args.report.as_ref());
+            files.write("bad-lines", args.bad_lines.as_ref());
         }
         Command::Predict(args) => {
             files.data("to predict", &args.data);
+            files.write("bad-lines", args.bad_lines.as_ref());
             files.read("the model", Some(&args.model));
         }
         Command::Inspect(args) => files.read("the model", Some(&args.model)),
+        Command::Forget(args) => {
+            files.read("the model", Some(&args.from));
+            files.write("model", Some(&args.model));
+            files.continued = Some(args.from.clone());
+        }
+        Command::Export(args) => {
+            files.read("the model", Some(&args.model));
+            files.write("to", Some(&args.to));
+        }
         Command::Relations(args) => {
             files.read("the model", Some(&args.model));
             files.write("svg", args.svg.as_ref());
@@ -85,6 +100,7 @@ fn files(command: &Command) -> Files {
         }
         Command::Bound(args) => {
             files.data("that the model was learnt from", &args.data);
+            files.write("bad-lines", args.stream.bad_lines.as_ref());
             files.read("the model", Some(&args.model));
             files.read("the file of --comparator", args.comparator.as_ref());
         }
@@ -121,6 +137,12 @@ impl Files {
     fn write(&mut self, flag: &'static str, path: Option<&PathBuf>) {
         self.writes.extend(path.map(|path| (flag, path.clone())));
     }
+}
+
+/// Whether two paths lead to one file, which exists.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    let (one, other) = (Identity::of(one), Identity::of(other));
+    matches!(one, Some(Identity::File(..))) && one == other
 }
 
 /// What a path stands for, if that is a file, or could become one.

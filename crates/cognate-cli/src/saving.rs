@@ -76,20 +76,39 @@ impl Saver {
         Self { path, every, last, saved: None, before, warned: false, refused: None }
     }
 
-    /// After every batch: saves if it is time to. A disk may have room again later; a state that cannot be loaded does not
-    /// become better, and ends the run.
-    pub(crate) fn batch_done(&mut self, model: &Model) -> ControlFlow<()> {
+    /// After every batch: saves if it is time to, or someone has asked by a signal. A disk may have room again later; a state
+    /// that cannot be loaded does not become better, and ends the run.
+    pub(crate) fn batch_done(&mut self, model: &Model, asked: bool) -> ControlFlow<()> {
         let due = match self.every {
             None => false,
             Some(SaveEvery::Examples(examples)) => seen(model) - self.last.0 >= examples,
             Some(SaveEvery::Time(time)) => seen(model) > self.last.0 && self.last.1.elapsed() >= time,
         };
-        let Some(path) = self.path.as_ref().filter(|_| due) else { return ControlFlow::Continue(()) };
+        if asked && (self.path.is_none() || seen(model) == self.before) {
+            say(match self.path {
+                None => "SIGUSR1: nothing is saved, because no file was named for the model (--model OUT)",
+                Some(_) => "SIGUSR1: nothing is saved, because nothing was learnt yet",
+            });
+            return ControlFlow::Continue(());
+        }
+        let Some(path) = self.path.as_ref().filter(|_| due || asked) else {
+            return ControlFlow::Continue(());
+        };
         self.last = (seen(model), Instant::now());
         match model.save(path) {
-            Ok(()) => (self.saved, self.warned) = (Some(self.last.0 - self.before), false),
+            Ok(()) => {
+                let examples = self.last.0 - self.before;
+                (self.saved, self.warned) = (Some(examples), false);
+                if asked {
+                    let learnt = with(examples);
+                    say(&format!(
+                        "SIGUSR1: the model is saved in {}, {learnt}; learning goes on",
+                        path.display()
+                    ));
+                }
+            }
             Err(error @ SnapshotError::Io { .. }) => {
-                if !self.warned {
+                if asked || !self.warned {
                     say(&format!("warning: {error}; learning goes on, and it is tried again"));
                 }
                 self.warned = true;
@@ -118,10 +137,6 @@ impl Saver {
     /// What to tell of the model where something else went wrong; `examples` are those of this run.
     pub(crate) fn note(&self, saved: &Fate, examples: u64) -> Option<String> {
         let path = self.path.as_ref()?;
-        let with = |examples: u64| {
-            let noun = if examples == 1 { "example that was learnt" } else { "examples that were learnt" };
-            format!("with the {} {noun}", count(examples))
-        };
         match (saved, self.saved) {
             (Fate::NotAsked, _) => None,
             (Fate::Saved, _) => Some(format!("the model is saved in {}, {}", path.display(), with(examples))),
@@ -133,6 +148,12 @@ impl Saver {
             }
         }
     }
+}
+
+/// How many examples of this run a model holds.
+fn with(examples: u64) -> String {
+    let noun = if examples == 1 { "example that was learnt" } else { "examples that were learnt" };
+    format!("with the {} {noun}", count(examples))
 }
 
 /// Examples over the model's life, labelled or not.

@@ -6,15 +6,18 @@ use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
 use cognate::internal::nearest_first;
 use cognate::internal::nearest_names;
-use cognate::stream::{Format, StreamConfig};
+use cognate::stream::StreamConfig;
 use cognate::{LearnerConfig, QueryConfig, REGISTRY, RunConfig};
 use serde_json::{Map, Value, json};
 
 use crate::args::{FitArgs, FormatArgs, LearnArgs, StreamArgs};
+use crate::formats::lay_format;
 use crate::schema::Place;
+use crate::threshold::class_weight;
 
 /// What a command line says about a config.
 struct Given<'a> {
+    data: &'a [PathBuf],
     config: Option<&'a Path>,
     learner: Option<&'a str>,
     query: Option<&'a str>,
@@ -27,6 +30,7 @@ struct Given<'a> {
 /// The config of a run over a stream.
 pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunConfig> {
     let given = Given {
+        data: &args.data,
         config: args.config.as_deref(),
         learner: args.learner.as_deref(),
         query: args.query.as_deref(),
@@ -49,6 +53,7 @@ pub(crate) fn fit_config(args: &FitArgs) -> anyhow::Result<RunConfig> {
         ..StreamArgs::default()
     };
     let given = Given {
+        data: &args.data,
         config: args.config.as_deref(),
         learner: None,
         query: None,
@@ -120,7 +125,7 @@ fn resolve(given: &Given<'_>, base: Value) -> anyhow::Result<RunConfig> {
     if let Some(path) = given.config {
         lay(&mut tree, read_file(path)?);
     }
-    lay_stream(&mut tree, given.stream)?;
+    lay_stream(&mut tree, given.stream, given.data)?;
     lay(&mut tree, flags(given));
     let learner = match given.learner {
         Some(id) => {
@@ -210,21 +215,28 @@ fn anchor_files(tree: &mut Value, folder: &Path) {
 }
 
 /// The stream of a base tree with the flags laid upon it.
-pub(crate) fn stream_config(args: &StreamArgs, base: Value) -> anyhow::Result<StreamConfig> {
+pub(crate) fn stream_config(
+    args: &StreamArgs,
+    data: &[PathBuf],
+    base: Value,
+) -> anyhow::Result<StreamConfig> {
     let mut tree = base;
-    lay_stream(&mut tree, args)?;
+    lay_stream(&mut tree, args, data)?;
     let config: RunConfig = serde_json::from_value(tree)?;
     config.validate()?;
     Ok(config.stream)
 }
 
 /// Lays the flags of a stream upon a tree.
-fn lay_stream(tree: &mut Value, stream: &StreamArgs) -> anyhow::Result<()> {
+fn lay_stream(tree: &mut Value, stream: &StreamArgs, data: &[PathBuf]) -> anyhow::Result<()> {
     let flags = json!({ "stream": stream_flags(stream) });
     check_flags(&flags)?;
-    lay_format(tree, &stream.format)?;
+    lay_format(tree, &stream.format.text, data)?;
     lay_naming(tree, &stream.format)?;
     lay(tree, flags);
+    if let Some(text) = &stream.class_weight {
+        lay(tree, json!({ "stream": { "class-weight": class_weight(text)? } }));
+    }
     Ok(())
 }
 
@@ -232,6 +244,7 @@ fn lay_stream(tree: &mut Value, stream: &StreamArgs) -> anyhow::Result<()> {
 fn stream_flags(stream: &StreamArgs) -> Map<String, Value> {
     let mut tree = Map::new();
     let mut put = |key: &str, value: Option<Value>| value.map(|value| tree.insert(key.to_owned(), value));
+    put("positive", stream.format.positive.as_ref().map(|name| json!(name)));
     put("one-vs-all", stream.format.one_vs_all.then_some(json!(true)));
     put("normalize", stream.normalize.as_ref().map(|normalize| json!(normalize)));
     put("clip", stream.clip.map(|clip| json!(clip)));
@@ -241,30 +254,6 @@ fn stream_flags(stream: &StreamArgs) -> Map<String, Value> {
     put("passes", stream.passes.map(|passes| json!(passes)));
     put("simultaneous", stream.simultaneous.then_some(json!(true)));
     tree
-}
-
-/// Lays the format upon a tree, with the flags that belong to one.
-fn lay_format(tree: &mut Value, flags: &FormatArgs) -> anyhow::Result<()> {
-    if let Some(format) = &flags.format {
-        serde_json::from_value::<Format>(json!(format))
-            .map_err(|error| anyhow::anyhow!("--format {format}: {}", nearest_first(&error.to_string())))?;
-        lay(tree, json!({ "stream": { "format": { format: {} } } }));
-    }
-    let categorical = (!flags.categorical.is_empty()).then(|| json!(flags.categorical));
-    let parameters = [
-        ("vw", "task-namespace", flags.task_namespace.as_ref().map(|name| json!(name))),
-        ("csv", "task-column", flags.task_column.as_ref().map(|name| json!(name))),
-        ("csv", "label-column", flags.label_column.as_ref().map(|name| json!(name))),
-        ("csv", "categorical", categorical),
-    ];
-    for (format, name, value) in parameters {
-        let Some(value) = value else { continue };
-        if chosen(&tree["stream"]["format"]) != Some(format) {
-            bail!("--{name}: is a parameter of the format `{format}`; add --format {format}");
-        }
-        lay(tree, json!({ "stream": { "format": { format: { name: value } } } }));
-    }
-    Ok(())
 }
 
 /// Lays upon a tree how names are hashed.
@@ -282,7 +271,7 @@ fn lay_naming(tree: &mut Value, flags: &FormatArgs) -> anyhow::Result<()> {
 }
 
 /// The name of a choice that a tree makes, if it makes one.
-fn chosen(choice: &Value) -> Option<&str> {
+pub(crate) fn chosen(choice: &Value) -> Option<&str> {
     match choice {
         Value::String(name) => Some(name),
         Value::Object(tagged) => tagged.keys().next().map(String::as_str),
@@ -338,27 +327,38 @@ fn apply_sets(tree: &mut Value, learner: &str, sets: &[String]) -> anyhow::Resul
         let Some((key, value)) = set.split_once('=').filter(|(key, _)| !key.is_empty()) else {
             bail!("--set {set}: expected KEY=VALUE, e.g. interaction.coupled.b=4");
         };
-        let value = parse_value(value);
-        if value.is_null() || not_finite(&value).is_some() {
-            bail!("--set {set}: must be a finite number");
-        }
-        let nested = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
-        let of_query = key == "query" || key.starts_with("query.");
-        lay(tree, if of_query { nested } else { json!({ "learner": { learner: nested } }) });
-        serde_json::from_value::<RunConfig>(tree.clone())
-            .map_err(|error| anyhow::anyhow!("--set {set}: {}", nearest_first(&error.to_string())))?;
+        lay_set(tree, learner, (key, value), set)?;
     }
     Ok(())
 }
 
+/// Puts a value below the learner, or the query; an error names the whole setting, as it was written.
+pub(crate) fn lay_set(
+    tree: &mut Value,
+    learner: &str,
+    (key, value): (&str, &str),
+    set: &str,
+) -> anyhow::Result<()> {
+    let value = parse_value(value);
+    if value.is_null() || not_finite(&value).is_some() {
+        bail!("--set {set}: must be a finite number");
+    }
+    let nested = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
+    let of_query = key == "query" || key.starts_with("query.");
+    lay(tree, if of_query { nested } else { json!({ "learner": { learner: nested } }) });
+    serde_json::from_value::<RunConfig>(tree.clone())
+        .map_err(|error| anyhow::anyhow!("--set {set}: {}", nearest_first(&error.to_string())))?;
+    Ok(())
+}
+
 /// A TOML value; anything else is text.
-fn parse_value(text: &str) -> Value {
+pub(crate) fn parse_value(text: &str) -> Value {
     let parsed = toml::from_str::<Value>(&format!("value = {text}"));
     parsed.ok().and_then(|mut table| table.get_mut("value").map(Value::take)).unwrap_or_else(|| json!(text))
 }
 
 /// Lays one config upon another.
-fn lay(under: &mut Value, over: Value) {
+pub(crate) fn lay(under: &mut Value, over: Value) {
     merge(under, over, Place::config());
 }
 

@@ -1,7 +1,7 @@
-//! `--trace`: one JSON line per example.
+//! `--trace`: one JSON line per example, in a file or on standard output.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -11,15 +11,38 @@ use serde::Serialize;
 
 /// The output file; an error is kept until the end, since observers cannot fail.
 pub(crate) struct Trace {
-    out: BufWriter<File>,
-    failed: Option<serde_json::Error>,
+    out: BufWriter<Box<dyn Write>>,
+    failed: Option<io::Error>,
+    on_stdout: bool,
+}
+
+/// Room for the lines of a batch of usual size, so that it is written at once.
+const BUFFER: usize = 1 << 17;
+
+/// Whether a trace goes to standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// A label as it is written: a side is a whole number.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Label {
+    Side(i8),
+    Real(f64),
+}
+
+impl Label {
+    fn of(label: f64) -> Self {
+        if label.abs() == 1.0 { Self::Side(label as i8) } else { Self::Real(label) }
+    }
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
     t: u64,
     task: &'a str,
-    label: Option<i8>,
+    label: Option<Label>,
     margin: f64,
     mistake: Option<bool>,
     updated: bool,
@@ -27,10 +50,15 @@ struct Line<'a> {
 }
 
 impl Trace {
-    /// Creates the file.
+    /// Creates the file, unless it is standard output.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
-        let file = File::create(path).with_context(|| format!("--trace {}", path.display()))?;
-        Ok(Self { out: BufWriter::with_capacity(1 << 16, file), failed: None })
+        let on_stdout = is_stdout(path);
+        let out: Box<dyn Write> = if on_stdout {
+            Box::new(io::stdout().lock())
+        } else {
+            Box::new(File::create(path).with_context(|| format!("--trace {}", path.display()))?)
+        };
+        Ok(Self { out: BufWriter::with_capacity(BUFFER, out), failed: None, on_stdout })
     }
 
     /// Writes the line of an example.
@@ -38,7 +66,7 @@ impl Trace {
         self.write_line(&Line {
             t: report.round,
             task: tasks.name(report.task),
-            label: Some(report.label as i8),
+            label: Some(Label::of(report.label)),
             margin: report.margin,
             mistake: Some(report.mistake),
             updated: report.updated,
@@ -64,8 +92,21 @@ impl Trace {
             return;
         }
         let written = serde_json::to_writer(&mut self.out, line);
-        let ended = written.and_then(|()| self.out.write_all(b"\n").map_err(serde_json::Error::io));
+        let ended = written.map_err(io::Error::from).and_then(|()| self.out.write_all(b"\n"));
         self.failed = ended.err();
+    }
+
+    /// Flushes after a batch: the sender of a line through a pipe may wait for its answer before sending the next.
+    pub(crate) fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.out.flush().err();
+        }
+    }
+
+    /// Whether the reader of standard output has closed it, which is no error.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        let is_broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        self.on_stdout && self.failed.as_ref().is_some_and(is_broken)
     }
 
     /// Whether nothing more can be written.
@@ -74,9 +115,12 @@ impl Trace {
     }
 
     /// Flushes, and reports the first error.
-    pub(crate) fn finish(mut self, path: &Path) -> anyhow::Result<()> {
-        let failed = self.failed.take().or_else(|| self.out.flush().err().map(serde_json::Error::io));
+    pub(crate) fn finish(&mut self, path: &Path) -> anyhow::Result<()> {
+        self.flush();
+        if self.is_closed_pipe() {
+            return Ok(());
+        }
         // As text: whoever closes this pipe does not end the program well.
-        failed.map_or(Ok(()), |error| bail!("--trace {}: {error}", path.display()))
+        self.failed.take().map_or(Ok(()), |error| bail!("--trace {}: {error}", path.display()))
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn examples(
         let indices: Vec<u32> = (0..x.len() as u32).filter(|at| x[*at as usize] != 0.0).collect();
         let values: Vec<f64> = indices.iter().map(|at| x[*at as usize]).collect();
         let features = SparseView::try_new(&indices, &values)?;
-        memory.push(&task.to_string(), Example { task: TaskId(0), features, label: *label });
+        memory.push(&task.to_string(), Example::new(TaskId(0), features, *label));
     }
     let names: Vec<String> = (0..tasks).map(|task| task.to_string()).collect();
     let named = Tasks::named(names.iter().map(String::as_str))

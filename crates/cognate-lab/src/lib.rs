@@ -6,11 +6,12 @@
 //! An [`Experiment`] says what it claims, what data it needs and where it departs from the paper, and checks its results;
 //! `papers` has one file per paper. [`Findings`] are the results of an experiment and how they are written; `data` finds
 //! and reads data sets; `runs` learns streams; `fitting` fits all examples at once. [`parallel`] runs jobs side by side;
-//! [`statistics`] tells differences from chance.
+//! [`statistics`] tells differences from chance, whatever the metric, by what each example contributes to it ([`influence`]).
 
 mod data;
 mod findings;
 mod fitting;
+pub mod influence;
 #[cfg(feature = "measure")]
 pub mod measure;
 mod papers;

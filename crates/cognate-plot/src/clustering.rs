@@ -23,7 +23,14 @@ pub struct Join {
     pub groups: [(f64, f64); 2],
     /// Mean similarity between their leaves.
     pub similarity: f64,
+    /// The places of the first and the last leaf of both together.
+    pub leaves: (usize, usize),
 }
+
+/// Most groups that a tree is cut into.
+const GROUPS: usize = 12;
+/// A narrower gap separates nothing that a picture could show.
+const LEAST_GAP: f64 = 0.02;
 
 /// Steps in a distance of 1.
 const STEPS: f64 = (1 << 30) as f64;
@@ -86,6 +93,29 @@ impl Clustering {
     pub fn is_flat(&self) -> bool {
         self.joins.windows(2).all(|pair| pair[0].similarity == pair[1].similarity)
     }
+
+    /// Where the tree is cut into groups: the first and the last place of each, in order. None if it is flat, or nearly so.
+    ///
+    /// The cut is at a wide gap between the similarities of successive joins; of gaps that are at least half as wide as
+    /// the widest, the one with the most groups, at most a dozen.
+    pub fn groups(&self) -> Vec<(usize, usize)> {
+        if self.is_flat() {
+            return Vec::new();
+        }
+        let mut similarities: Vec<f64> = self.joins.iter().map(|join| join.similarity).collect();
+        similarities.sort_by(f64::total_cmp);
+        let gaps: Vec<f64> = similarities.windows(2).take(GROUPS - 1).map(|pair| pair[1] - pair[0]).collect();
+        let widest = gaps.iter().copied().fold(0.0, f64::max);
+        let cut = gaps.iter().rposition(|gap| *gap >= LEAST_GAP && *gap >= widest / 2.0);
+        let Some(least) = cut.map(|at| similarities[at + 1]) else { return Vec::new() };
+        let mut groups: Vec<(usize, usize)> = (0..self.order.len()).map(|place| (place, place)).collect();
+        for join in self.joins.iter().filter(|join| join.similarity >= least) {
+            // A join comes after those below it, so the last that covers a place is the largest.
+            groups[join.leaves.0..=join.leaves.1].fill(join.leaves);
+        }
+        groups.dedup();
+        groups
+    }
 }
 
 /// Two groups that are nearest to each other, the earlier first, taken off the end of the chain.
@@ -132,15 +162,20 @@ fn side_by_side(
 /// The joins with the places that the order gives them.
 fn joins(order: &[usize], found: &[Found]) -> Vec<Join> {
     let mut nodes = vec![(0.0, 1.0); order.len()];
+    let mut spans = vec![(0, 0); order.len()];
     for (place, leaf) in order.iter().enumerate() {
         nodes[*leaf].0 = place as f64;
+        spans[*leaf] = (place, place);
     }
     let mut joins = Vec::with_capacity(found.len());
     for one in found {
         let mut groups = one.nodes.map(|node| nodes[node]);
         groups.sort_by(|a, b| a.0.total_cmp(&b.0));
         let similarity = 1.0 - f64::from(one.distance) / STEPS;
-        joins.push(Join { groups, similarity });
+        let [(a, b), (c, d)] = one.nodes.map(|node| spans[node]);
+        let leaves = (a.min(c), b.max(d));
+        joins.push(Join { groups, similarity, leaves });
+        spans.push(leaves);
         nodes.push((f64::midpoint(groups[0].0, groups[1].0), similarity));
     }
     joins
@@ -186,6 +221,22 @@ mod tests {
             let changes = tree.order.windows(2).filter(|pair| pair[0] % blocks != pair[1] % blocks).count();
             assert_eq!(changes, blocks - 1, "{:?}", tree.order);
         }
+    }
+
+    #[test]
+    fn the_tree_is_cut_where_the_gap_is() {
+        let sizes = |tree: &Clustering| tree.groups().iter().map(|(a, b)| b - a + 1).collect::<Vec<_>>();
+        for blocks in [2, 3, 7] {
+            let noise = |i: usize, j: usize| 0.1 * scattered(i, j);
+            let tree = cluster(42, |i, j| noise(i, j) + if i % blocks == j % blocks { 0.6 } else { -0.2 });
+            assert_eq!(sizes(&tree), vec![42 / blocks; blocks]);
+        }
+        let alone = cluster(5, |i, j| if i == 2 || j == 2 { 0.0 } else { 0.5 });
+        assert_eq!(sizes(&alone), [4, 1]);
+        assert!(sizes(&cluster(400, scattered)).len() <= GROUPS);
+        assert_eq!(cluster(9, |_, _| 0.3).groups(), []);
+        assert_eq!(cluster(9, |i, j| 0.001 * scattered(i, j)).groups(), [], "that is noise");
+        assert_eq!(cluster(0, |_, _| 0.3).groups(), []);
     }
 
     #[test]

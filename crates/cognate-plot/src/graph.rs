@@ -3,7 +3,11 @@
 //! Nodes stand on a circle, those tied by positive edges together. The sign of an edge is its colour and its dash; its
 //! strength is its width and its opacity. Nodes without an edge are listed below.
 
+mod ties;
+
 use std::collections::BTreeMap;
+
+pub use ties::Tie;
 
 use super::circle::{Circle, Spot};
 use super::numbers::{count, plain};
@@ -26,6 +30,12 @@ pub struct Graph {
     pub strongest: f64,
     /// The least strength of an edge.
     pub threshold: f64,
+    /// How many pairs are that strong; of these, `edges` are chosen.
+    pub strong: usize,
+    /// How many edges of every node were chosen, if not all.
+    pub most: Option<usize>,
+    /// The nodes of edges that were not chosen for being equally strong.
+    pub ties: Vec<Tie>,
 }
 
 /// An edge between two nodes.
@@ -41,7 +51,7 @@ const NAME: usize = 20;
 /// Most characters of a name in a tooltip.
 const LONG_NAME: usize = 80;
 /// Most nodes on the circle.
-const NODES: usize = 300;
+const NODES: usize = 600;
 /// Most edges.
 const EDGES: usize = 10_000;
 /// Most edges that are elements of their own, with a tooltip each; above, those of one shade share a path.
@@ -92,6 +102,10 @@ impl Graph {
             c.close();
             height += bottom - top + 8.0;
         }
+        if !self.ties.is_empty() {
+            width = width.max(640.0);
+            height = self.list_ties(&mut c, width, height) + 12.0;
+        }
         height = self.list(&mut c, &drawn, width, height);
         let mut drawing = c.finish(&self.title, width.ceil(), height.ceil());
         drawing.notes = self.notes(&drawn);
@@ -114,8 +128,9 @@ impl Graph {
             }
         }
         let (nodes, groups) = self.groups(&edges, &on_circle);
-        let alone: Vec<usize> = (0..seen.len()).filter(|node| !seen[*node]).collect();
-        let crowded_out = self.names.len() - alone.len() - nodes.len();
+        let crowded_out = seen.iter().filter(|seen| **seen).count() - nodes.len();
+        let tied = self.tied();
+        let alone: Vec<usize> = (0..seen.len()).filter(|node| !seen[*node] && !tied[*node]).collect();
         Drawn { edges, nodes, groups, alone, crowded_out }
     }
 
@@ -132,6 +147,12 @@ impl Graph {
         for edge in edges.iter().filter(|edge| edge.weight >= 0.0) {
             let (a, b) = (root(&mut parent, edge.nodes.0), root(&mut parent, edge.nodes.1));
             parent[a] = b;
+        }
+        for tie in self.ties.iter().filter(|tie| tie.weights.0 >= 0.0) {
+            for pair in tie.nodes.windows(2) {
+                let (a, b) = (root(&mut parent, pair[0]), root(&mut parent, pair[1]));
+                parent[a] = b;
+            }
         }
         // A group stands where its first node does.
         let mut place: BTreeMap<usize, usize> = BTreeMap::new();
@@ -229,21 +250,22 @@ impl Graph {
     }
 
     fn notes(&self, drawn: &Drawn) -> Vec<String> {
-        let [pairs, edges, shown] =
-            [self.pairs, self.edges.len(), drawn.edges.len()].map(|n| count(n as u64));
+        let [pairs, strong, shown] = [self.pairs, self.strong, drawn.edges.len()].map(|n| count(n as u64));
         let negative = count(drawn.edges.iter().filter(|edge| edge.weight < 0.0).count() as u64);
         let threshold = self.threshold;
-        if drawn.edges.is_empty() {
+        if self.strong == 0 {
             return vec![format!(
                 "No edges: none of {pairs} pairs has a correlation of {threshold:?} or more in size; the largest is {}.",
                 plain(self.strongest, self.strongest)
             )];
         }
+        let of_each = self.most.map_or(String::new(), |most| format!(": the {most} strongest of every task"));
         let mut notes = vec![format!(
-            "Edges: {edges} of {pairs} pairs, those with a correlation of {threshold:?} or more in size; drawn {shown}, \
-             negative {negative}."
+            "Edges: {strong} of {pairs} pairs have a correlation of {threshold:?} or more in size; drawn {shown}, \
+             negative {negative}{of_each}."
         )];
-        if shown != edges {
+        notes.extend(self.ties_note());
+        if drawn.edges.len() < self.edges.len() {
             let mut note =
                 format!("The strongest are drawn, at most {} edges among {NODES} tasks", count(EDGES as u64));
             if drawn.crowded_out > 0 {
@@ -366,9 +388,11 @@ mod tests {
             names: (0..n).map(|i| format!("task <{i}>")).collect(),
             order: (0..n).collect(),
             strongest: edges.first().map_or(0.0, |edge| edge.weight.abs()),
+            strong: edges.len(),
             edges,
             pairs: n * n.saturating_sub(1) / 2,
             threshold: 0.1,
+            ..Graph::default()
         }
     }
 
@@ -431,13 +455,33 @@ mod tests {
         );
         assert!(weak.inline().contains("Without an edge: 3 tasks"));
         let crowd = graph(1000, |a, b| if b == a + 1 { 0.5 } else { 0.0 }).draw();
-        assert!(crowd.notes[0].contains("999 of 499,500 pairs") && crowd.notes[0].contains("drawn 299"));
-        assert!(crowd.notes[1].ends_with("700 tasks have only weaker or equal ones."), "{:?}", crowd.notes);
+        assert!(crowd.notes[0].contains("999 of 499,500 pairs") && crowd.notes[0].contains("drawn 599"));
+        assert!(crowd.notes[1].ends_with("400 tasks have only weaker or equal ones."), "{:?}", crowd.notes);
         let dense = graph(150, |_, _| 0.5).draw();
         assert!(dense.notes[0].contains("drawn 10,000, negative 0"), "{:?}", dense.notes);
-        assert!(dense.notes[1].ends_with("among 300 tasks."), "{:?}", dense.notes);
+        assert!(dense.notes[1].ends_with("among 600 tasks."), "{:?}", dense.notes);
         let alone = graph(400, |_, _| 0.0).draw().inline();
         assert!(alone.contains("… and 250 more"));
+    }
+
+    #[test]
+    fn ties_are_listed_and_not_drawn() {
+        let mut graph = graph(412, |_, _| 0.0);
+        (graph.strong, graph.most) = (84_666, Some(3));
+        graph.ties = vec![Tie { nodes: (0..412).collect(), weights: (0.457, 0.457), edges: 84_666 }];
+        let drawing = graph.draw();
+        let svg = drawing.inline();
+        assert!(svg.contains(">412 tasks at 0.46: task &lt;0&gt;, task &lt;1&gt;,"), "{svg}");
+        assert!(!svg.contains("class=\"edge") && !svg.contains("Without an edge"));
+        assert_eq!(
+            drawing.notes,
+            [
+                "Edges: 84,666 of 84,666 pairs have a correlation of 0.1 or more in size; drawn 0, negative 0: the 3 \
+                 strongest of every task.",
+                "Ties: 412 tasks have more than 3 equally strong edges; these 84,666 are not drawn, since a choice \
+                 among equals would be arbitrary."
+            ]
+        );
     }
 
     #[test]

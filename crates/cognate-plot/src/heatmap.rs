@@ -1,16 +1,21 @@
 //! A K x K matrix as a picture: diverging colours about 0, readable from one task to some hundred.
 //!
 //! The hue of a cell is the sign and its opacity the size, over a neutral background, so the scale follows the
-//! theme by itself. Up to 60 tasks every cell is an element with a tooltip; above, cells of one shade share a
-//! path and runs merge; above 160, blocks of tasks are averaged.
+//! theme by itself. A picture fits a width. Up to 60 tasks every cell is an element with a tooltip; above, cells of one
+//! shade share a path and runs merge. Where names would be too small to read, groups of tasks are named instead; where
+//! cells would be smaller than a pixel, or too many to mail, blocks of tasks are averaged.
 
-use std::collections::BTreeMap;
+mod beside;
+mod cells;
+mod grid;
 
-use super::numbers::plain;
-use super::scale::{Axis, Steps, Unit, drawable, ticks};
-use super::svg::{Canvas, Drawing, Num, add, bold_width, shorten, text_width};
+use super::scale::{Unit, drawable};
+use super::svg::{Canvas, Drawing, Num, bold_width, text_width};
 use super::tree;
 use crate::clustering::{Clustering, Join};
+use crate::page::COLUMN;
+use beside::Bar;
+use grid::Grid;
 
 /// A square matrix with a name for each row and column.
 #[derive(Clone, Default)]
@@ -25,8 +30,12 @@ pub struct Heatmap {
     pub order: Option<Vec<usize>>,
     /// How the rows shown are joined into groups; drawn beside them.
     pub tree: Vec<Join>,
+    /// The first and the last row of each group; named where single names would be too small.
+    pub groups: Vec<(usize, usize)>,
     /// The size with full colour; the largest one present if left out.
     pub limit: Option<f64>,
+    /// Whether the colour bar covers both signs whatever the values are, so that several pictures share one scale.
+    pub is_signed: bool,
     /// Rows and columns whose name gets a dagger.
     pub marked: Vec<usize>,
     /// What the dagger means, e.g. "outlier".
@@ -36,146 +45,162 @@ pub struct Heatmap {
 /// Follows the name of a marked task; looks the same at any angle.
 pub const DAGGER: &str = "\u{a0}†";
 
-const NAME: usize = 18;
-/// Most characters of a name in a tooltip.
-const LONG_NAME: usize = 80;
+/// Longest names beside a wide picture, and beside a narrow one.
+const NAMES: (usize, usize) = (18, 12);
+/// Least size of type that is drawn.
+const LEAST_FONT: f64 = 8.5;
+/// A name's size as a part of its cell.
+const FONT_OF_CELL: f64 = 0.88;
 /// Distance between the matrix and the tree.
 const TREE: f64 = 5.0;
+/// A tree of more tasks cannot be followed; their groups are named.
+const TREE_UP_TO: usize = 160;
 const VALUES_UP_TO: usize = 12;
 const TOOLTIPS_UP_TO: usize = 60;
-const CELLS_UP_TO: usize = 160;
-/// Least height of the colour bar.
-const LEAST_BAR: f64 = 54.0;
+/// Below this width a picture has no tooltips, no tree and shorter names.
+const COMPACT: f64 = 520.0;
 /// Shades on each side of 0 where cells share paths.
 const SHADES: f64 = 24.0;
 
-/// What is actually drawn: the ordered matrix, averaged by blocks if it is large.
-struct Grid {
-    names: Vec<String>,
-    /// The full names where those above are shortened, else empty.
-    tips: Vec<String>,
-    values: Vec<f64>,
-    block: usize,
-}
-
-/// Sizes that follow from the number of rows.
+/// Sizes that follow from the number of rows and the width.
 struct Layout {
     cell: f64,
     font: f64,
     left: f64,
     top: f64,
     limit: f64,
+    /// How far the tree reaches; 0 if there is none.
+    tree: f64,
+    is_named: bool,
+    is_compact: bool,
 }
 
 impl Heatmap {
-    /// In the order of a clustering, with its tree unless all joins are at one similarity.
+    /// In the order of a clustering, with its groups, and its tree unless all joins are at one similarity.
     #[must_use]
     pub fn clustered(mut self, clustering: &Clustering) -> Self {
         self.order = Some(clustering.order.clone());
+        self.groups = clustering.groups();
         self.tree = if clustering.is_flat() { Vec::new() } else { clustering.joins.clone() };
         self
     }
 
-    /// Draws the matrix; the size follows from K.
+    /// The tasks of each group, in the order shown.
+    pub fn members(&self) -> Vec<Vec<usize>> {
+        let order = self.shown();
+        self.groups.iter().map(|(first, last)| order[*first..=*last].to_vec()).collect()
+    }
+
+    /// The one value of all entries beside the diagonal, if they are equal.
+    pub fn only_value(&self) -> Option<f64> {
+        let k = self.names.len();
+        let beside = || (0..k * k).filter(|at| at / k != at % k).map(|at| self.values[at]);
+        let first = beside().next()?;
+        let same = |value: f64| (value - first).abs() <= 1e-9 * first.abs();
+        beside().all(same).then_some(first)
+    }
+
+    /// The size with full colour.
+    pub fn full_colour(&self) -> f64 {
+        let largest = self.values.iter().filter(|v| drawable(**v)).fold(0.0, |m: f64, v| m.max(v.abs()));
+        self.limit.filter(|l| drawable(*l) && *l > 0.0).unwrap_or(largest)
+    }
+
+    /// Draws the matrix within the column of a page.
     pub fn draw(&self) -> Drawing {
+        self.draw_within(COLUMN)
+    }
+
+    /// Draws the matrix within a width; the size follows from K.
+    pub fn draw_within(&self, width: f64) -> Drawing {
         let k = self.names.len();
         assert_eq!(self.values.len(), k * k, "a heatmap of K names has K * K values");
         let mut c = Canvas::default();
-        let grid = self.grid();
+        let grid = self.grid(width);
         let n = grid.names.len();
         if n == 0 {
             c.text("t m", (150.0, 30.0), "no tasks yet");
             return c.finish(&self.title, 300.0, 60.0);
         }
-        let layout = self.layout(&grid);
+        let bar = Bar::of(&grid, self.is_signed);
+        let layout = self.layout(&grid, bar.width(), width);
         let side = layout.cell * n as f64;
         c.open(&format!("transform=\"translate({} {})\"", Num(layout.left), Num(layout.top)));
         c.rect("zero", (0.0, 0.0), (side, side));
-        if n <= TOOLTIPS_UP_TO {
-            cells(&mut c, &grid, &layout);
+        if n <= TOOLTIPS_UP_TO && !layout.is_compact {
+            cells::each(&mut c, &grid, &layout);
         } else {
-            shades(&mut c, &grid, &layout);
+            cells::shades(&mut c, &grid, &layout);
         }
         c.rect("frame", (0.0, 0.0), (side, side));
-        let overhang = names(&mut c, &grid, &layout);
+        let overhang = if layout.is_named {
+            beside::names(&mut c, &grid, &layout)
+        } else {
+            self.name_groups(&mut c, &grid, &layout);
+            0.0
+        };
         let (mut right, mut below) = (side, 4.0);
-        if !self.tree.is_empty() {
+        if layout.tree > 0.0 {
             let (left, row) = (side + TREE, layout.cell);
-            let depth = (side * 0.1).clamp(60.0, 130.0);
+            let depth = layout.tree - TREE;
             let place = tree::Place { left, depth, row, leaves: grid.block, height: side };
             right = tree::draw(&mut c, &self.tree, &place);
             below = tree::FOOT + 4.0;
         }
-        right += colour_bar(&mut c, &grid, &layout, (right, side));
+        right += bar.draw(&mut c, (right, side));
         c.close();
         let width = layout.left + right.max(overhang);
-        let height = layout.top + side.max(LEAST_BAR) + below;
+        let height = layout.top + side.max(beside::LEAST_BAR) + below;
         let mut drawing = c.finish(&self.title, width.ceil(), height.ceil());
-        drawing.notes = self.notes(&grid);
+        drawing.notes = self.notes(&grid, &layout);
         drawing
     }
 
-    fn grid(&self) -> Grid {
-        let k = self.names.len();
-        let order = self.order.clone().unwrap_or_else(|| (0..k).collect());
-        let block = order.len().div_ceil(CELLS_UP_TO).max(1);
-        let blocks: Vec<&[usize]> = order.chunks(block).collect();
-        let mean = |rows: &[usize], columns: &[usize]| {
-            let all = rows.iter().flat_map(|r| columns.iter().map(move |c| self.values[r * k + c]));
-            let (sum, n) = all.filter(|v| drawable(*v)).fold((0.0, 0), |(s, n), v| (s + v, n + 1));
-            if n > 0 { sum / n as f64 } else { f64::NAN }
-        };
-        let values = blocks.iter().flat_map(|r| blocks.iter().map(|c| mean(r, c)));
-        let values = values.collect();
-        let names = blocks.iter().map(|b| self.block_name(b)).collect();
-        Grid { names, tips: blocks.iter().map(|b| self.block_tip(b)).collect(), values, block }
-    }
-
-    fn block_tip(&self, block: &[usize]) -> String {
-        let is_short = |i: &usize| self.names[*i].chars().nth(NAME).is_none();
-        if matches!(block, [one] if is_short(one)) {
-            return String::new();
-        }
-        let names = block.iter().map(|i| shorten(&self.names[*i], LONG_NAME));
-        names.collect::<Vec<_>>().join(", ")
-    }
-
-    fn block_name(&self, block: &[usize]) -> String {
-        let dagger = if block.iter().any(|i| self.marked.contains(i)) { DAGGER } else { "" };
-        let name = match block {
-            [one] => shorten(&self.names[*one], NAME),
-            [first, .., last] => {
-                format!(
-                    "{} – {}",
-                    shorten(&self.names[*first], NAME / 2),
-                    shorten(&self.names[*last], NAME / 2)
-                )
-            }
-            [] => String::new(),
-        };
-        format!("{name}{dagger}")
-    }
-
-    fn layout(&self, grid: &Grid) -> Layout {
+    fn layout(&self, grid: &Grid, bar: f64, width: f64) -> Layout {
         let n = grid.names.len();
-        let cell = match n {
+        let is_compact = width < COMPACT;
+        let preset = match n {
             1..=5 => 54.0,
             6..=12 => 46.0,
             13..=24 => 30.0,
             25..=60 => 15.0,
-            _ => 11.0,
+            _ => 12.0,
         };
-        let font = f64::min(cell * 0.88, 12.0);
-        let widest = grid.names.iter().map(|name| name_width(name, font)).fold(0.0, f64::max);
-        let top = if slanted(n) { widest * 0.71 + 14.0 } else { widest + 8.0 };
-        let largest = grid.values.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
-        let limit = self.limit.filter(|l| drawable(*l) && *l > 0.0).unwrap_or(largest);
-        let limit = if limit > 0.0 { limit } else { 1.0 };
-        Layout { cell, font, left: widest + 10.0, top, limit }
+        let has_tree = !self.tree.is_empty() && !is_compact && n * grid.block <= TREE_UP_TO;
+        let tree = if has_tree { TREE + (preset * n as f64 * 0.1).clamp(60.0, 110.0) } else { 0.0 };
+        let widest = |font: f64| grid.names.iter().map(|name| name_width(name, font)).fold(0.0, f64::max);
+        let mut layout = Layout {
+            cell: preset,
+            font: 12.0,
+            left: 0.0,
+            top: 6.0,
+            limit: grid.limit,
+            tree,
+            is_named: true,
+            is_compact,
+        };
+        let fit = |left: f64| (width - left - tree - bar) / n as f64;
+        layout.cell = preset.min(fit(widest(12.0) + 10.0));
+        layout.font = (layout.cell * FONT_OF_CELL).clamp(LEAST_FONT, 12.0);
+        // A smaller type leaves more room to the cells.
+        layout.cell = preset.min(fit(widest(layout.font) + 10.0));
+        layout.font = layout.font.min(layout.cell * FONT_OF_CELL);
+        layout.is_named = layout.font >= LEAST_FONT && grid.block == 1;
+        if layout.is_named {
+            let widest = widest(layout.font);
+            layout.left = widest + 10.0;
+            layout.top = if layout.is_slanted(n) { widest * 0.71 + 14.0 } else { widest + 8.0 };
+        } else {
+            layout.left = beside::group_width(self, is_compact) + 2.0;
+            let cell = preset.min(fit(layout.left + 1.0));
+            // Cells of whole pixels are equally large.
+            layout.cell = if cell >= 2.0 { cell.floor() } else { cell };
+        }
+        layout
     }
 
-    fn notes(&self, grid: &Grid) -> Vec<String> {
-        let (k, n) = (self.order.as_ref().map_or(self.names.len(), Vec::len), grid.names.len());
+    fn notes(&self, grid: &Grid, layout: &Layout) -> Vec<String> {
+        let (k, n) = (self.shown().len(), grid.names.len());
         let mut notes = Vec::new();
         if grid.block > 1 {
             notes.push(format!(
@@ -183,16 +208,20 @@ impl Heatmap {
                 grid.block
             ));
         }
-        if !self.tree.is_empty() {
+        if layout.tree > 0.0 {
             notes.push(
                 "Order and tree: hierarchical clustering, average linkage on 1 − correlation. Where two groups join, \
                  the scale below the tree gives the mean correlation between them."
                     .to_owned(),
             );
+        } else if !self.tree.is_empty() {
+            notes.push("Order: hierarchical clustering, average linkage on 1 − correlation.".to_owned());
         }
-        let limit = self.limit.unwrap_or(f64::INFINITY);
-        if grid.values.iter().any(|v| v.abs() > limit * (1.0 + 1e-9)) {
-            let limit = Unit::Plain.tick(limit, limit);
+        if !layout.is_named && !self.groups.is_empty() {
+            notes.push("Named are groups, by their first task.".to_owned());
+        }
+        if grid.values.iter().any(|v| v.abs() > grid.limit * (1.0 + 1e-9)) {
+            let limit = Unit::Plain.tick(grid.limit, grid.limit);
             notes
                 .push(format!("Colour is full from {limit} in size on, so that smaller values can be seen."));
         }
@@ -211,168 +240,21 @@ impl Layout {
     fn strength(&self, value: f64) -> f64 {
         (value.abs() / self.limit).min(1.0)
     }
+
+    /// Whether the names of columns are slanted rather than upright.
+    fn is_slanted(&self, n: usize) -> bool {
+        n <= 24 && !self.is_compact
+    }
 }
 
 fn name_width(name: &str, font: f64) -> f64 {
     if name.ends_with(DAGGER) { bold_width(name, font) } else { text_width(name, font) }
 }
 
-fn slanted(n: usize) -> bool {
-    n <= 24
-}
-
-/// One element per cell, with tooltip, and with the value if there is room.
-fn cells(c: &mut Canvas, grid: &Grid, layout: &Layout) {
-    let (n, cell) = (grid.names.len(), Num(layout.cell));
-    let mut minus = String::new();
-    for (i, value) in grid.values.iter().enumerate() {
-        let (row, column) = (i / n, i % n);
-        let (x, y) = (column as f64 * layout.cell, row as f64 * layout.cell);
-        let (px, py) = (Num(x), Num(y));
-        let name = |at: usize| if grid.tips[at].is_empty() { &grid.names[at] } else { &grid.tips[at] };
-        let tip = format!("{} × {}: {}", name(row), name(column), plain(*value, layout.limit));
-        let tip = super::svg::escape(&tip);
-        let box_path = format!("M{px} {py}h{cell}v{cell}h-{cell}z");
-        if !value.is_finite() {
-            let cross = format!("{box_path}M{px} {py}l{cell} {cell}m-{cell} 0l{cell} -{cell}");
-            c.put(format_args!("<path class=\"none\" d=\"{cross}\"><title>{tip}</title></path>\n"));
-            continue;
-        }
-        let (sign, strength) = (if *value < 0.0 { "n" } else { "p" }, layout.strength(*value));
-        c.put(format_args!(
-            "<path class=\"{sign} cell\" fill-opacity=\"{}\" d=\"{box_path}\"><title>{tip}</title></path>\n",
-            Num(strength)
-        ));
-        if n <= VALUES_UP_TO {
-            // Text changes colour where the contrast does, later in the light theme than in the dark one.
-            let class = match strength {
-                s if s > 0.72 => "m tn on",
-                s if s > 0.55 => "m tn mid",
-                _ => "m tn",
-            };
-            let middle = (x + layout.cell / 2.0, y + layout.cell / 2.0 + 4.0);
-            c.put(format_args!("<g pointer-events=\"none\">"));
-            c.text(class, middle, &plain(*value, layout.limit));
-            c.close();
-        } else if *value < 0.0 && strength > 0.25 {
-            // The sign must not depend on the hue alone.
-            let length = layout.cell * 0.4;
-            let (x, y) = (Num(x + (layout.cell - length) / 2.0), Num(y + layout.cell / 2.0));
-            add(&mut minus, format_args!("M{x} {y}h{}", Num(length)));
-        }
-    }
-    if !minus.is_empty() {
-        c.put(format_args!("<path class=\"minus\" pointer-events=\"none\" d=\"{minus}\"/>\n"));
-    }
-}
-
-/// One path per shade, in units of a cell; runs of one shade within a row are one rectangle.
-fn shades(c: &mut Canvas, grid: &Grid, layout: &Layout) {
-    let n = grid.names.len();
-    let shade = |v: &f64| v.is_finite().then(|| (layout.strength(*v) * SHADES).round().copysign(*v) as i32);
-    let mut paths: BTreeMap<Option<i32>, String> = BTreeMap::new();
-    for (y, row) in grid.values.chunks(n).enumerate() {
-        let mut x = 0;
-        for run in row.chunk_by(|a, b| shade(a) == shade(b)) {
-            let d = paths.entry(shade(&run[0])).or_default();
-            match shade(&run[0]) {
-                Some(0) => {}
-                Some(_) => add(d, format_args!("M{x} {y}h{w}v1h-{w}z", w = run.len())),
-                None => {
-                    for i in x..x + run.len() {
-                        add(d, format_args!("M{i} {y}l1 1m-1 0l1 -1"));
-                    }
-                }
-            }
-            x += run.len();
-        }
-    }
-    c.open(&format!("transform=\"scale({})\" shape-rendering=\"crispEdges\"", Num(layout.cell)));
-    for (shade, d) in paths.iter().filter(|(_, d)| !d.is_empty()) {
-        match shade {
-            Some(s) => {
-                let (sign, strength) = (if *s < 0 { "n" } else { "p" }, Num(f64::from(s.abs()) / SHADES));
-                c.put(format_args!("<path class=\"{sign}\" fill-opacity=\"{strength}\" d=\"{d}\"/>\n"));
-            }
-            None => {
-                c.put(format_args!(
-                    "<path class=\"none\" vector-effect=\"non-scaling-stroke\" d=\"{d}\"/>\n"
-                ));
-            }
-        }
-    }
-    c.close();
-}
-
-/// Row and column names, every n-th if they are too dense; returns how far right the last one reaches.
-fn names(c: &mut Canvas, grid: &Grid, layout: &Layout) -> f64 {
-    let names = &grid.names;
-    let every = (layout.font / layout.cell).ceil().max(1.0) as usize;
-    let mut reach: f64 = 0.0;
-    c.open(&format!("font-size=\"{}\"", Num(layout.font)));
-    for (i, name) in names.iter().enumerate().step_by(every) {
-        let middle = (i as f64 + 0.5) * layout.cell;
-        let weight = if name.ends_with(DAGGER) { " b" } else { "" };
-        let tip = &grid.tips[i];
-        c.tipped(tip);
-        c.text(&format!("e{weight}"), (-6.0, middle + layout.font * 0.35), name);
-        if slanted(names.len()) {
-            c.turned(weight, (middle + 2.0, -7.0), -45, name);
-            reach = reach.max(middle + 12.0 + 0.71 * name_width(name, layout.font));
-        } else {
-            c.turned(weight, (middle + layout.font * 0.35, -6.0), -90, name);
-        }
-        c.close();
-    }
-    c.close();
-    reach
-}
-
-/// The colour bar on the right, only as far as values reach; returns its width.
-fn colour_bar(c: &mut Canvas, grid: &Grid, layout: &Layout, (right, side): (f64, f64)) -> f64 {
-    let finite = grid.values.iter().filter(|v| v.is_finite());
-    let (least, most) = finite.fold((0.0f64, 0.0f64), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
-    let lo = if least < 0.0 { -layout.limit } else { 0.0 };
-    let hi = if most > 0.0 || lo == 0.0 { layout.limit } else { 0.0 };
-    let height = side.clamp(LEAST_BAR, 260.0);
-    let axis = Axis { values: (lo, hi), pixels: (height, 0.0), steps: Steps::Linear };
-    let x = right + 18.0;
-    c.rect("zero", (x, 0.0), (12.0, height));
-    let steps = SHADES as i32;
-    for s in (-steps..steps).filter(|s| if *s < 0 { lo < 0.0 } else { hi > 0.0 }) {
-        let (from, to) = (f64::from(s) / SHADES * layout.limit, f64::from(s + 1) / SHADES * layout.limit);
-        let (sign, strength) = (if s < 0 { "n" } else { "p" }, layout.strength(f64::midpoint(from, to)));
-        let (x, y, h) = (Num(x), Num(axis.at(to)), Num(axis.at(from) - axis.at(to)));
-        c.put(format_args!(
-            "<rect class=\"{sign}\" shape-rendering=\"crispEdges\" fill-opacity=\"{}\" x=\"{x}\" y=\"{y}\" \
-             width=\"12\" height=\"{h}\"/>\n",
-            Num(strength)
-        ));
-    }
-    c.rect("frame", (x, 0.0), (12.0, height));
-    let marks = ticks(lo, hi, (height / 40.0) as usize);
-    let mut widest: f64 = 0.0;
-    for &t in marks.iter().filter(|t| **t >= lo - 1e-9 * hi.abs() && **t <= hi * (1.0 + 1e-9)) {
-        // Values beyond a limit set from outside share the colour of the limit; the label says so.
-        let beyond = (t >= hi && most > hi * (1.0 + 1e-9)) || (t <= lo && least < lo * (1.0 + 1e-9));
-        let sign = if beyond && t > 0.0 {
-            "≥ "
-        } else if beyond {
-            "≤ "
-        } else {
-            ""
-        };
-        let label = format!("{sign}{}", Unit::Plain.tick(t, marks[1] - marks[0]));
-        c.line("axis", (x + 12.0, axis.at(t)), (x + 15.0, axis.at(t)));
-        c.text("t tn", (x + 19.0, axis.at(t) + 4.0), &label);
-        widest = widest.max(text_width(&label, 11.0));
-    }
-    18.0 + 19.0 + widest + 4.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::NARROW_COLUMN;
 
     fn map(k: usize, value: impl Fn(usize, usize) -> f64) -> Heatmap {
         Heatmap {
@@ -412,9 +294,17 @@ mod tests {
 
     #[test]
     fn blocks_keep_the_mean() {
+        // Too many for cells of a pixel: 2000 values cannot stand in 800 pixels.
+        let smooth = map(2000, |i, j| if i / 500 == j / 500 { 0.5 } else { -0.1 });
+        let grid = smooth.grid(COLUMN);
+        assert_eq!((grid.block, grid.names.len()), (3, 667));
         let heatmap = map(480, wave);
-        let grid = heatmap.grid();
-        assert_eq!((grid.block, grid.names.len()), (3, 160));
+        let grid = heatmap.grid(COLUMN);
+        assert_eq!(
+            (grid.block, grid.names.len()),
+            (3, 160),
+            "480 x 480 shades in no order are too many bytes"
+        );
         let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
         assert!((mean(&grid.values) - mean(&heatmap.values)).abs() < 1e-12);
         assert_eq!(grid.names[1], "task-3 – task-5");
@@ -423,33 +313,89 @@ mod tests {
 
     #[test]
     fn pictures_stay_small_and_stable() {
-        for k in [60, 139, 160, 500] {
+        for k in [60, 139, 160, 412, 500] {
             let heatmap = map(k, wave);
             let svg = heatmap.draw().standalone();
             assert!(svg.len() < 500_000, "{k} tasks take {} bytes", svg.len());
             assert_eq!(svg, heatmap.draw().standalone());
+            let narrow = heatmap.draw_within(NARROW_COLUMN).inline();
+            assert!(narrow.len() < 150_000, "{k} tasks take {} bytes on a narrow page", narrow.len());
         }
+    }
+
+    #[test]
+    fn any_number_of_tasks_fits_the_page_in_type_that_can_be_read() {
+        for k in [1, 2, 5, 6, 12, 13, 24, 25, 29, 60, 61, 77, 139, 160, 161, 412, 840, 1500] {
+            let mut heatmap = map(k, |i, j| if i % 4 == j % 4 { 0.8 } else { -0.1 });
+            heatmap
+                .names
+                .iter_mut()
+                .skip(1)
+                .step_by(3)
+                .for_each(|name| *name += " with a name that is too long");
+            let heatmap = heatmap.clone().clustered(&Clustering::of(&heatmap.values, k));
+            for width in [COLUMN, NARROW_COLUMN] {
+                let grid = heatmap.grid(width);
+                let layout = heatmap.layout(&grid, Bar::of(&grid, false).width(), width);
+                assert!(layout.cell >= 1.0, "{k} tasks in {width}: a cell of {}", layout.cell);
+                assert!(!layout.is_named || layout.font >= LEAST_FONT, "{k} tasks in {width}");
+                let drawing = heatmap.draw_within(width);
+                assert!(drawing.width() <= width, "{k} tasks in {width} take {}", drawing.width());
+                let has_names = drawing.inline().contains(">task-0</text>");
+                assert_eq!(has_names, layout.is_named, "{k} tasks in {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_tasks_are_drawn_one_by_one_with_their_groups_named() {
+        let k = 412;
+        let heatmap = map(k, |i, j| {
+            if i == j {
+                1.0
+            } else if i % 4 == j % 4 {
+                0.8
+            } else {
+                -0.1
+            }
+        });
+        let heatmap = heatmap.clone().clustered(&Clustering::of(&heatmap.values, k));
+        assert_eq!(heatmap.grid(COLUMN).block, 1);
+        let drawing = heatmap.draw();
+        let svg = drawing.inline();
+        for name in ["task-0", "task-1", "task-2", "task-3"] {
+            assert!(svg.contains(&format!(">{name} + 102</text>")), "{name}");
+        }
+        assert_eq!(heatmap.members().iter().map(Vec::len).collect::<Vec<_>>(), [103; 4]);
+        assert!(drawing.notes.iter().any(|note| note.starts_with("Named are groups")), "{:?}", drawing.notes);
+        assert!(!svg.contains("class=\"tree\""), "a tree of 412 leaves cannot be followed");
+    }
+
+    #[test]
+    fn equal_entries_are_found() {
+        assert_eq!(map(3, |i, j| if i == j { 1.0 } else { 0.25 }).only_value(), Some(0.25));
+        assert_eq!(map(3, |i, j| (i * j) as f64).only_value(), None);
+        assert_eq!(map(1, |_, _| 1.0).only_value(), None);
     }
 
     #[test]
     fn the_order_is_the_callers() {
         let mut heatmap = map(3, wave);
         heatmap.order = Some(vec![2, 0]);
-        let grid = heatmap.grid();
+        let grid = heatmap.grid(COLUMN);
         assert_eq!(grid.names, ["task-2", "task-0"]);
         assert_eq!(grid.values, [wave(2, 2), wave(2, 0), wave(0, 2), wave(0, 0)]);
     }
 
     #[test]
     fn a_tree_stands_beside_the_matrix() {
-        for k in [3, 30, 139, 500] {
+        for k in [3, 30, 139] {
             let heatmap = map(k, |i, j| if i % 2 == j % 2 { 0.8 } else { -0.4 });
             let clustering = Clustering::of(&heatmap.values, k);
             let drawing = heatmap.clone().clustered(&clustering).draw();
             let svg = drawing.inline();
             assert!(svg.contains("class=\"tree\"") && svg.contains(">−0.40</text>") && !svg.contains("NaN"));
             assert!(drawing.notes.iter().any(|note| note.starts_with("Order and tree: ")));
-            assert!(drawing.width() > heatmap.draw().width());
         }
         let flat = map(4, |_, _| 0.4);
         let clustering = Clustering::of(&flat.values, 4);

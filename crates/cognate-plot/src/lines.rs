@@ -14,6 +14,15 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
+/// A point that is singled out.
+#[derive(Clone)]
+pub struct Mark {
+    /// Where it is.
+    pub at: (f64, f64),
+    /// What it is; stands at the top of a line through it.
+    pub text: String,
+}
+
 /// How much is drawn around the lines.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Detail {
@@ -42,6 +51,8 @@ pub struct LineChart {
     pub highlight: Option<usize>,
     /// Thin grey lines behind; their names are tooltips.
     pub background: Vec<Series>,
+    /// A point to be singled out.
+    pub mark: Option<Mark>,
     /// The axes reach at least to these x and y, so that several charts can share a frame.
     pub reach: Option<(f64, f64)>,
 }
@@ -69,7 +80,9 @@ impl LineChart {
                 (top, height) = (rows + 10.0, height + rows);
             }
             c.text("t", (0.0, top + 8.0), &self.y_title);
-            top += 22.0;
+            // The text of a mark has a row of its own.
+            let row = if self.mark.is_some() { 18.0 } else { 0.0 };
+            (top, height) = (top + 22.0 + row, height + row);
         }
         let labels = self.end_labels(width, detail);
         let right = labels.iter().map(|l| bold_width(l, 12.0)).fold(0.0, f64::max);
@@ -80,6 +93,7 @@ impl LineChart {
             return c.finish(&self.title, width, height);
         };
         self.axes(&mut c, &frame, detail);
+        self.mark_line(&mut c, &frame);
         for s in &self.background {
             c.path("quiet", &frame.trace(&s.points), &shorten(&s.name, 60));
         }
@@ -89,6 +103,7 @@ impl LineChart {
         for (s, look) in self.series.iter().zip(&looks) {
             frame.markers(&mut c, &s.points, *look, detail);
         }
+        self.mark_ring(&mut c, &frame);
         self.label_ends(&mut c, &frame, &looks, &labels);
         let mut drawing = c.finish(&self.title, width, height);
         drawing.notes.extend(self.skipped());
@@ -172,6 +187,26 @@ impl LineChart {
         }
         if detail == Detail::Full {
             c.text("t e", (right, bottom.max(top) + 36.0), &self.x_title);
+        }
+    }
+
+    /// A line through the marked point, and its text above the frame.
+    fn mark_line(&self, c: &mut Canvas, f: &Frame) {
+        let Some((x, _)) = self.mark.as_ref().and_then(|mark| f.place(mark.at)) else { return };
+        let ((left, right), (bottom, top)) = (f.x.pixels, f.y.pixels);
+        c.path("chosen", &format!("M{} {}V{}", Num(x), Num(bottom), Num(top - 4.0)), "");
+        let text = self.mark.as_ref().map_or("", |mark| mark.text.as_str());
+        let half = bold_width(text, 12.0) / 2.0;
+        // Within the chart, whichever side the point is on.
+        let middle = if right - left > 2.0 * half { x.clamp(left + half, right - half) } else { x };
+        c.text("m b", (middle, top - 9.0), text);
+    }
+
+    /// A ring about the marked point.
+    fn mark_ring(&self, c: &mut Canvas, f: &Frame) {
+        if let Some((x, y)) = self.mark.as_ref().and_then(|mark| f.place(mark.at)) {
+            let (x, y) = (Num(x), Num(y));
+            c.put(format_args!("<circle class=\"halo\" cx=\"{x}\" cy=\"{y}\" r=\"9\"/>\n"));
         }
     }
 
@@ -295,6 +330,23 @@ mod tests {
             let svg = chart(vec![series("a", points)]).draw(380.0, 260.0, Detail::Full).inline();
             assert!(svg.contains("class=\"line") && !svg.contains("NaN"));
         }
+    }
+
+    #[test]
+    fn a_marked_point_has_a_line_a_ring_and_a_text() {
+        let mut c = chart(vec![series("a", &[(0.1, 0.5), (1.0, 0.25), (10.0, 0.4)])]);
+        assert!(!c.draw(600.0, 300.0, Detail::Full).inline().contains("halo"));
+        for x in [0.1, 1.0, 10.0] {
+            c.mark = Some(Mark { at: (x, 0.25), text: "chosen: <1>".to_owned() });
+            let svg = c.draw(600.0, 300.0, Detail::Full).inline();
+            assert_eq!(svg.matches("class=\"halo\"").count(), 1);
+            assert!(svg.contains("class=\"chosen\"") && svg.contains(">chosen: &lt;1&gt;</text>"));
+        }
+        c.mark = Some(Mark { at: (0.0, 0.25), text: "nowhere".to_owned() });
+        assert!(
+            !c.draw(600.0, 300.0, Detail::Full).inline().contains("halo"),
+            "0 is on no axis of doublings"
+        );
     }
 
     #[test]

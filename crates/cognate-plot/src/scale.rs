@@ -24,11 +24,12 @@ impl Unit {
         if self == Self::Percent { text + "\u{202f}%" } else { text }
     }
 
-    /// A value in a label, with about three digits.
+    /// A value in a label, as tables write it.
     pub fn value(self, value: f64) -> String {
         match self {
             Self::Plain => plain(value, value.abs()),
-            Self::Percent => percent(value, 1),
+            // The decimals of the tables, so that one number is not written in two ways.
+            Self::Percent => percent(value, 2),
         }
     }
 }

@@ -181,11 +181,15 @@ impl Drawing {
         self.width
     }
 
+    /// The least width at which its type can be read: in less room it scrolls instead of shrinking.
+    pub fn least_width(&self) -> f64 {
+        (self.width * 0.78).floor()
+    }
+
     /// The picture for an HTML page that carries the style of `theme`; the page prints the notes.
     pub fn inline(&self) -> String {
         let (w, h, title) = (Num(self.width), Num(self.height), escape(&self.title));
-        // Below about three quarters of its size the small type is lost: then the figure scrolls instead.
-        let least = Num((self.width * 0.78).floor());
+        let least = Num(self.least_width());
         format!(
             "<svg class=\"cg\" role=\"img\" aria-label=\"{title}\" width=\"{w}\" height=\"{h}\" \
              viewBox=\"0 0 {w} {h}\" style=\"min-width:{least}px\">\n{}</svg>\n",

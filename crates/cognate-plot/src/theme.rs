@@ -4,7 +4,7 @@ use super::svg::add;
 
 /// Name, light and dark value of each colour. The series colours `c0`… follow Okabe and Ito, moved until
 /// each has a contrast of at least 3:1 with its paper.
-const COLOURS: [(&str, &str, &str); 19] = [
+const COLOURS: [(&str, &str, &str); 20] = [
     ("paper", "#ffffff", "#14171c"),
     ("panel", "#f6f6f4", "#1c2027"),
     ("ink", "#1b1f24", "#e8e9eb"),
@@ -13,6 +13,7 @@ const COLOURS: [(&str, &str, &str); 19] = [
     ("axis", "#8b929a", "#747c87"),
     ("grid", "#e7e8ea", "#2a3038"),
     ("quiet", "#c3c7cc", "#4a525d"),
+    ("shadow", "#aeb4bb", "#69727e"),
     ("zero", "#f3f3f1", "#222730"),
     ("pos", "#0a4f9c", "#6cb6ff"),
     ("neg", "#b23c00", "#ff9d5c"),
@@ -36,12 +37,13 @@ const RULES: &str = "
 .cg .paper,.cg .on{fill:var(--paper)}.cg .mid{fill:var(--mid)}.cg .zero{fill:var(--zero)}
 .cg .axis{stroke:var(--axis)}.cg .grid{stroke:var(--grid)}.cg .frame{fill:none;stroke:var(--grid)}
 .cg .quiet{fill:none;stroke:var(--quiet);stroke-width:1;stroke-linejoin:round}
+.cg .chosen{fill:none;stroke:var(--axis);stroke-width:1.5;stroke-dasharray:2 3}.cg .halo{fill:none;stroke:var(--ink);stroke-width:2}
 .cg .leader{stroke:var(--quiet);fill:none}
 .cg .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}
 .cg .strong{stroke-width:3}.cg .mark{stroke:var(--paper);stroke-width:1.2}
-.cg .p{fill:var(--pos)}.cg .n{fill:var(--neg)}.cg .cell{stroke:var(--paper);stroke-width:1}
+.cg .sp{stroke:var(--pos)}.cg .sn{stroke:var(--neg)}.cg .p{fill:var(--pos)}.cg .n{fill:var(--neg)}.cg .cell{stroke:var(--paper);stroke-width:1}
 .cg .none{fill:none;stroke:var(--muted);stroke-width:1}.cg .minus{fill:none;stroke:var(--paper);stroke-width:1.5}
-.cg .tree{fill:none;stroke:var(--axis);stroke-width:1}.cg .rim{fill:none;stroke:var(--grid);stroke-width:5;stroke-linecap:round}
+.cg .tree,.cg .bracket{fill:none;stroke:var(--axis);stroke-width:1}.cg .bracket{stroke-width:1.5}.cg .rim{fill:none;stroke:var(--grid);stroke-width:5;stroke-linecap:round}
 .cg .edge{fill:none;stroke:var(--pos)}.cg .against{stroke:var(--neg);stroke-dasharray:6 4}
 .cg .dot{fill:var(--ink);stroke:var(--paper);stroke-width:1}.cg .ring{fill:var(--paper);stroke:var(--axis);stroke-width:1.5}
 ";

@@ -230,15 +230,14 @@ pub(crate) fn task_name(task: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     }
 }
 
-/// The label of an example, or none.
-pub(crate) fn label(label: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+/// The label of an example, a real number or that of a class, or none.
+pub(crate) fn label(label: &Bound<'_, PyAny>, real: bool) -> PyResult<Option<f64>> {
     if label.is_none() {
         return Ok(None);
     }
     let number = label.extract::<f64>();
-    number
-        .map(Some)
-        .map_err(|_| data_error(format!("label: found {}; expected -1 or +1, or 0 or 1", shown(label))))
+    let expected = if real { "a number" } else { "-1 or +1, or 0 or 1" };
+    number.map(Some).map_err(|_| data_error(format!("label: found {}; expected {expected}", shown(label))))
 }
 
 /// Passes on features given as a dictionary or as a pair of arrays; whether they have names is asked first.

@@ -94,14 +94,23 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::CountFromOne => "indices count from 1; the file seems to count from 0",
         Hint::DeclareTasks => "name them all with `tasks`, or leave `tasks` out to add them as they occur",
         Hint::DeclareClasses => "if so many classes are meant, declare their number with `tasks`",
-        Hint::OnlyCommas => "columns are separated by commas only",
+        Hint::NamePositive => "if labels are two names, stream={\"positive\": NAME} says which of them is +1",
+        Hint::RealLabels | Hint::WholeLabels => {
+            "labels that are real numbers need a loss for them: `squares`, `absolute`, `quantile` or `poisson`; or `fit`"
+        }
+        Hint::NameKeys => {
+            "name the keys, or those to ignore, e.g. stream={\"format\": {\"jsonl\": {\"ignore\": [NAME]}}}"
+        }
+        Hint::OnlyCommas => {
+            "something else than a comma seems to separate the columns: \
+             stream={\"format\": {\"csv\": {\"separator\": \";\"}}}"
+        }
         Hint::NameColumns => {
             "stream={\"format\": {\"csv\": {\"label_column\": …, \"task_column\": …}}} names the columns"
         }
         Hint::Categorical => {
             "leave a missing cell empty; name columns of texts that may look like numbers in `categorical`"
         }
-        Hint::OneLineFields => "a field must end on the line on which it begins",
         Hint::OpenFeatures => "leave `features` out to add them as they occur",
         Hint::AddUp => "add the values up, or give each feature its own name",
         Hint::NotSimultaneous => "leave `simultaneous` out to learn one example per round",
@@ -112,7 +121,14 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::LearnScaled => {
             "learn a model with stream={\"normalize\": \"l2\"} or {\"clip\": …}: it scales what it predicts as well"
         }
+        Hint::Weights => {
+            "choose a learner that takes weights, see \"weights\" in `cognate.algorithms()`, or leave the weights out"
+        }
+        Hint::Offsets => {
+            "choose a learner that takes offsets, see \"offsets\" in `cognate.algorithms()`, or leave the offsets out"
+        }
         Hint::Fit => "call `fit`",
+        Hint::Supports => "`cognate inspect --supports` lists the examples that it keeps",
         _ => return None,
     })
 }
@@ -121,6 +137,7 @@ impl Raised for RunError {
     fn raised(self) -> PyErr {
         match self {
             Self::Stream(error) => error.raised(),
+            Self::Unfit { .. } => data_error(self.to_string()),
             other => classes::RunError::new_err(advised(&other, other.hint())),
         }
     }

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::model::Model;
+    use super::model::{Counts, Model};
     #[pymodule_export]
     use super::{algorithms, default_learner, schema};
 }

@@ -9,7 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 use cognate::BIAS_FEATURE;
 use cognate::fit::{Examples, FitOptions, Kind};
 use cognate::internal::nearest_first;
-use cognate::metrics::Tally;
+use cognate::metrics::{Auc, Tally};
+use cognate::model::{Beside, Threshold};
 use cognate::stream::{Input, Labels, ReadOptions};
 use cognate::{RunConfig, RunOptions, Stream, TaskId};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::arrays::{HeldTable, HeldValues, label, row_tasks, task_name, with_features};
 use crate::errors::{Raised, config_error, data_error};
-use crate::watch::{Curves, Table, Watch, signals};
+use crate::watch::{Curves, Table, Watch, judged, signals};
 
 /// What a model holds.
 struct Held {
@@ -73,19 +74,40 @@ impl Held {
         })
     }
 
+    /// Whether labels are real numbers.
+    fn is_regression(&self) -> bool {
+        self.model.kind() == Some(Kind::Regression)
+    }
+
     fn find_task(&self, task: &Bound<'_, PyAny>) -> PyResult<TaskId> {
         let name = task_name(task)?.unwrap_or_else(|| "default".to_owned());
         self.model.task(&name).map_err(Raised::raised)
     }
 }
 
-/// A tally and what follows from it, as JSON.
-fn tally(tally: &Tally) -> Value {
-    json!({
-        "examples": tally.examples, "mistakes": tally.mistakes, "error": tally.error(),
-        "precision": tally.precision(), "recall": tally.recall(), "f1": tally.f1(),
+/// Counts of a model at some time.
+#[pyclass(module = "cognate._native", frozen)]
+pub(crate) struct Counts(Tally);
+
+#[pymethods]
+impl Counts {
+    /// The error, or the root mean squared error of real labels, from then until later.
+    fn until(&self, later: &Self) -> Option<f64> {
+        judged(&later.0.since(&self.0))
+    }
+}
+
+/// A tally and what follows from it, as JSON; what has no meaning for the kind of labels is null.
+fn tally(tally: &Tally, auc: Option<Auc>, real: bool) -> Value {
+    let mut counts = json!({
+        "examples": tally.examples, "mistakes": tally.mistakes,
         "updates": tally.updates, "queries": tally.queries,
-    })
+    });
+    for (name, value) in tally.measures(auc.map(|auc| auc.value)).all_entries() {
+        // A task without examples does not know what its labels are.
+        counts[name] = json!(value.filter(|_| !real || tally.kind().is_some()));
+    }
+    counts
 }
 
 /// Features and their weights.
@@ -138,31 +160,46 @@ impl Model {
     }
 
     /// Learns one example.
+    #[pyo3(signature = (x, y, task, weight=1.0, offset=0.0, time=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument in Python too")]
     fn learn_one(
         &self,
         py: Python<'_>,
         x: &Bound<'_, PyAny>,
         y: &Bound<'_, PyAny>,
         task: &Bound<'_, PyAny>,
+        weight: f64,
+        offset: f64,
+        time: Option<f64>,
     ) -> PyResult<()> {
-        let (task, label) = (task_name(task)?, label(y)?);
+        let task = task_name(task)?;
+        let beside = Beside { weight, offset, time };
         let mut held = self.lock(py)?;
+        let label = label(y, held.is_regression())?;
         let Held { model, curves, .. } = &mut *held;
         let mut rows = model.rows();
-        with_features(x, |features| rows.push(task.as_deref(), features, label).map_err(Raised::raised))?;
+        with_features(x, |features| {
+            rows.push_with(task.as_deref(), features, label, beside).map_err(Raised::raised)
+        })?;
         let mut watch = Watch::new(curves, None);
         rows.learn(&mut watch).map_err(Raised::raised)?;
         watch.finish()
     }
 
-    /// Learns examples, one after the other or as rounds: lists of features, labels and tasks.
+    /// Learns examples, one after the other or as rounds: lists of features, labels and tasks, and weights if there are some.
+    #[pyo3(signature = (x, y, tasks, weights=None))]
     fn learn_rows(
         &self,
         py: Python<'_>,
         x: &Bound<'_, PyList>,
         y: &Bound<'_, PyList>,
         tasks: &Bound<'_, PyList>,
+        weights: Option<Vec<f64>>,
     ) -> PyResult<()> {
+        if let Some(weights) = weights.as_ref().filter(|weights| weights.len() != x.len()) {
+            let (found, expected) = (weights.len(), x.len());
+            return Err(data_error(format!("there are {found} weights; expected {expected}")));
+        }
         if y.len() != x.len() || tasks.len() != x.len() {
             let (x, y, tasks) = (x.len(), y.len(), tasks.len());
             return Err(data_error(format!(
@@ -170,12 +207,14 @@ impl Model {
             )));
         }
         let mut held = self.lock(py)?;
+        let real = held.is_regression();
         let Held { model, curves, .. } = &mut *held;
         let mut rows = model.rows();
-        for ((x, y), task) in x.iter().zip(y).zip(tasks) {
-            let (task, label) = (task_name(&task)?, label(&y)?);
+        for (at, ((x, y), task)) in x.iter().zip(y).zip(tasks).enumerate() {
+            let (task, label) = (task_name(&task)?, label(&y, real)?);
+            let beside = weights.as_ref().map_or_else(Beside::default, |weights| Beside::weight(weights[at]));
             with_features(&x, |features| {
-                rows.push(task.as_deref(), features, label).map_err(Raised::raised)
+                rows.push_with(task.as_deref(), features, label, beside).map_err(Raised::raised)
             })?;
         }
         py.detach(move || {
@@ -196,8 +235,23 @@ impl Model {
         })
     }
 
-    /// Learns the rows of a table, in this order if one is given.
-    #[pyo3(signature = (table, y, tasks, order=None))]
+    /// The label of one example, and the standard deviation of its margin if the learner knows it.
+    fn predict_one(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        task: &Bound<'_, PyAny>,
+    ) -> PyResult<(f64, Option<f64>)> {
+        let task = task_name(task)?;
+        let held = self.lock(py)?;
+        with_features(x, |features| {
+            let prediction = held.model.predict_row(task.as_deref(), features).map_err(Raised::raised)?;
+            Ok((prediction.label, prediction.uncertainty))
+        })
+    }
+
+    /// Learns the rows of a table, in this order if one is given, with these weights if there are some.
+    #[pyo3(signature = (table, y, tasks, order=None, weights=None))]
     fn learn(
         &self,
         py: Python<'_>,
@@ -205,7 +259,10 @@ impl Model {
         y: &Bound<'_, PyAny>,
         tasks: &Bound<'_, PyAny>,
         order: Option<PyReadonlyArray1<'_, i64>>,
+        weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let weights = weights.map(|weights| HeldValues::new("sample_weight", weights)).transpose()?;
+        let weights = weights.as_ref().map(HeldValues::view).transpose()?;
         let (table, labels) = (HeldTable::new(table)?, HeldValues::new("y", y)?);
         let (table, labels) = (table.view()?, labels.view()?);
         let mut held = self.lock(py)?;
@@ -215,7 +272,12 @@ impl Model {
         let mut stream = py
             .detach(|| {
                 table.check(model.config().features)?;
-                model.table(&table, &tasks)?.labelled(labels, Labels::Required)
+                let rows = model.table(&table, &tasks)?.labelled(labels, Labels::Required)?;
+                model.check_labels(labels)?;
+                match weights {
+                    None => Ok(rows),
+                    Some(weights) => rows.weighted(weights),
+                }
             })
             .map_err(Raised::raised)?;
         let order = order.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
@@ -251,6 +313,37 @@ impl Model {
         Ok(PyArray1::from_vec(py, found.map_err(Raised::raised)?))
     }
 
+    /// Standard deviations of the margins of the rows of a table; none if the learner does not know them.
+    fn uncertainties<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+        tasks: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let table = HeldTable::new(table)?;
+        let table = table.view()?;
+        let held = self.lock(py)?;
+        held.refuse_names()?;
+        let tasks = row_tasks(tasks, held.model.tasks(), table.rows())?;
+        let model = &held.model;
+        let found = py.detach(|| {
+            table.check(model.config().features)?;
+            let mut stream = model.table(&table, &tasks)?;
+            let mut found = Some(Vec::with_capacity(table.rows()));
+            model.predict(&mut stream, NonZeroUsize::MIN, &mut |predictions| {
+                for (example, _) in predictions.iter() {
+                    match (&mut found, predictions.uncertainty(example)) {
+                        (Some(found), Some(uncertainty)) => found.push(uncertainty),
+                        _ => found = None,
+                    }
+                }
+                ControlFlow::Continue(())
+            })?;
+            Ok::<_, cognate::StreamError>(found)
+        });
+        Ok(found.map_err(Raised::raised)?.map(|found| PyArray1::from_vec(py, found)))
+    }
+
     /// Learns files as `cognate learn` does; returns the lines of its progressive table, as JSON.
     fn learn_files(&self, py: Python<'_>, paths: Vec<PathBuf>, skip_bad: u64) -> PyResult<String> {
         let mut held = self.lock(py)?;
@@ -262,9 +355,10 @@ impl Model {
         let options = RunOptions { threads, ..RunOptions::of(&config.stream) };
         let mut table = Table::new(held.model.metrics());
         held.learn(py, &mut *stream, &options, Some(&mut table))?;
-        table.finish(held.model.metrics());
-        let lines = table.lines.iter().map(|(counts, tasks, since)| {
-            let mut line = tally(counts);
+        table.finish(held.model.metrics(), held.curves.ranking());
+        let real = held.is_regression();
+        let lines = table.lines.iter().map(|(counts, auc, tasks, since)| {
+            let mut line = tally(counts, *auc, real);
             line["tasks"] = json!(tasks);
             line["since_last"] = json!(since);
             line
@@ -323,7 +417,18 @@ impl Model {
     /// Whether labels are real numbers.
     #[getter]
     fn is_regression(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.model.kind() == Some(Kind::Regression))
+        Ok(self.lock(py)?.is_regression())
+    }
+
+    /// The margin from which on the label +1 is predicted.
+    #[getter]
+    fn threshold(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.lock(py)?.model.threshold())
+    }
+
+    /// Predicts the label +1 from this margin on.
+    fn set_threshold(&self, py: Python<'_>, margin: f64) -> PyResult<()> {
+        self.lock(py)?.model.set_threshold(Threshold::Margin(margin)).map_err(Raised::raised)
     }
 
     /// Rounds learnt.
@@ -349,14 +454,21 @@ impl Model {
     fn metrics(&self, py: Python<'_>) -> PyResult<String> {
         let held = self.lock(py)?;
         let (model, metrics) = (&held.model, held.model.metrics());
+        let (areas, real) = (held.curves.ranking().areas(), held.is_regression());
         let tasks = (0..model.tasks().len() as u32).map(|task| {
-            let mut row = tally(&metrics.task(TaskId(task)));
+            let mut row = tally(&metrics.task(TaskId(task)), areas.task(TaskId(task)), real);
             row["task"] = json!(model.tasks().name(TaskId(task)));
             row
         });
-        let mut all = tally(metrics.total());
+        let mut all = tally(metrics.total(), areas.total(), real);
         all["tasks"] = Value::Array(tasks.collect());
         Ok(all.to_string())
+    }
+
+    /// Counts of everything learnt, to be compared with later ones.
+    #[getter]
+    fn counts(&self, py: Python<'_>) -> PyResult<Counts> {
+        Ok(Counts(*self.lock(py)?.model.metrics().total()))
     }
 
     /// Notes for the user about how the learning went.
@@ -408,6 +520,18 @@ impl Model {
         let found: Option<Vec<f64>> =
             margins.as_array().iter().map(|margin| learner.probability(*margin)).collect();
         Ok(found.map(|found| PyArray1::from_vec(py, found)))
+    }
+
+    /// The numbers that margins predict where labels are real numbers.
+    fn responses<'py>(
+        &self,
+        py: Python<'py>,
+        margins: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let held = self.lock(py)?;
+        let learner = held.model.learner().as_inspect();
+        let found = margins.as_array().iter().map(|margin| learner.response(*margin)).collect();
+        Ok(PyArray1::from_vec(py, found))
     }
 
     /// Examples and mistakes so far, at points since the model came into this process; of a task, or of all.

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use cognate::metrics::{Curve, Metrics, Tally};
+use cognate::fit::Kind;
+use cognate::metrics::{Auc, Curve, Metrics, Ranking, Tally};
 use cognate::run::{Observer, Progress, RoundReport};
 use cognate::{Model, TaskId, Tasks};
 use pyo3::prelude::*;
@@ -25,20 +26,25 @@ pub(crate) fn signals() -> PyResult<()> {
     Python::attach(|py| py.check_signals())
 }
 
-/// Learning curves since the model came into this process.
+/// Learning curves and margins since the model came into this process.
 pub(crate) struct Curves {
     all: Curve,
     tasks: Vec<Curve>,
+    ranking: Ranking,
 }
 
 impl Default for Curves {
     fn default() -> Self {
-        Self { all: Curve::new(POINTS), tasks: Vec::new() }
+        Self { all: Curve::new(POINTS), tasks: Vec::new(), ranking: Ranking::default() }
     }
 }
 
 impl Curves {
-    fn count(&mut self, task: TaskId, mistake: bool, queried: bool) {
+    fn count(&mut self, report: &RoundReport, is_class: bool) {
+        let RoundReport { task, label, weight, margin, mistake, queried, .. } = *report;
+        if is_class {
+            self.ranking.count(task, label, weight, margin);
+        }
         self.all.count(mistake, queried);
         let at = task.index();
         if at < TASKS {
@@ -47,6 +53,11 @@ impl Curves {
             }
             self.tasks[at].count(mistake, queried);
         }
+    }
+
+    /// Margins before learning beside labels.
+    pub(crate) fn ranking(&self) -> &Ranking {
+        &self.ranking
     }
 
     /// Examples and mistakes, of one of the first tasks or of all.
@@ -60,8 +71,13 @@ impl Curves {
     }
 }
 
-/// A line of the progressive table: the counts so far, the tasks met, and the error since the line before.
-pub(crate) type Line = (Tally, usize, f64);
+/// A line of the progressive table: the counts and the area so far, the tasks met, and how wrong it was since the line before.
+pub(crate) type Line = (Tally, Option<Auc>, usize, Option<f64>);
+
+/// How wrong predictions were: the error, or the root mean squared error of real labels.
+pub(crate) fn judged(tally: &Tally) -> Option<f64> {
+    if tally.kind() == Some(Kind::Regression) { tally.rmse() } else { Some(tally.error()) }
+}
 
 /// The progressive table as `cognate learn` prints it: at 1, 2, 4, 8, … examples, and at the end.
 pub(crate) struct Table {
@@ -76,27 +92,23 @@ impl Table {
         Self { before: *metrics.total(), last: *metrics.total(), due: 1, lines: Vec::new() }
     }
 
-    fn observe(&mut self, metrics: &Metrics) {
+    fn observe(&mut self, metrics: &Metrics, ranking: &Ranking) {
         if metrics.total().examples - self.before.examples >= self.due {
             self.due *= 2;
-            self.line(metrics);
+            self.line(metrics, ranking);
         }
     }
 
-    fn line(&mut self, metrics: &Metrics) {
+    fn line(&mut self, metrics: &Metrics, ranking: &Ranking) {
         let now = *metrics.total();
-        let since = Tally {
-            examples: now.examples - self.last.examples,
-            mistakes: now.mistakes - self.last.mistakes,
-            ..Tally::default()
-        };
-        self.lines.push((now, metrics.tasks_met(), since.error()));
+        let since = now.since(&self.last);
+        self.lines.push((now, ranking.auc(), metrics.tasks_met(), judged(&since)));
         self.last = now;
     }
 
-    pub(crate) fn finish(&mut self, metrics: &Metrics) {
+    pub(crate) fn finish(&mut self, metrics: &Metrics, ranking: &Ranking) {
         if metrics.total().examples > self.last.examples {
-            self.line(metrics);
+            self.line(metrics, ranking);
         }
     }
 }
@@ -122,9 +134,10 @@ impl<'a> Watch<'a> {
 
 impl Observer for Watch<'_> {
     fn observe(&mut self, report: &RoundReport, _: &Tasks, metrics: &Metrics) {
-        self.curves.count(report.task, report.mistake, report.queried);
+        let is_class = metrics.total().kind() == Some(Kind::Classification);
+        self.curves.count(report, is_class);
         if let Some(table) = &mut self.table {
-            table.observe(metrics);
+            table.observe(metrics, &self.curves.ranking);
         }
     }
 

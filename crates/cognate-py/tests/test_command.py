@@ -19,10 +19,19 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(PROGRAM), *words], cwd=folder, check=True, capture_output=True, text=True)
 
 
+def parts(path: Path) -> tuple[dict, bytes]:
+    """The header of a model file, and the state after it."""
+    whole = path.read_bytes()
+    end = 20 + int.from_bytes(whole[12:20], "little")
+    # Four bytes are the checksum of the header.
+    return json.loads(whole[20:end]), whole[end + 4 :]
+
+
 def table(stderr: str) -> list[list[str]]:
     """Error so far, error since the last line, examples and tasks in the progressive table."""
     rows = [line.split() for line in stderr.splitlines() if re.match(r" +[0-9.]+% +[0-9.]+%", line)]
-    return [[row[0], row[1], row[2], row[-1]] for row in rows]
+    # Time in seconds and rate come before the tasks.
+    return [[row[0], row[1], row[2], row[row.index("s") + 2]] for row in rows]
 
 
 CASES = [
@@ -66,20 +75,25 @@ def test_models_go_to_and_fro(tmp_path: Path) -> None:
     run(tmp_path, "learn", "all.svm", "--learner", "adaptive", "--model", "whole.cog", "--quiet")
     assert (tmp_path / "resumed.cog").read_bytes() == (tmp_path / "whole.cog").read_bytes()
     loaded = Learner.load(tmp_path / "whole.cog")
-    predicted = run(tmp_path, "predict", "all.svm", "--model", "whole.cog").stdout.splitlines()[1:]
-    margins = [float(line.split(",")[2]) for line in predicted]
+    header, *predicted = run(tmp_path, "predict", "all.svm", "--model", "whole.cog").stdout.splitlines()
+    margins = [float(line.split(",")[header.split(",").index("margin")]) for line in predicted]
     assert loaded.decision_function(stream.X, stream.tasks).tolist() == margins
 
 
 def test_dictionaries_are_lines_of_json(tmp_path: Path) -> None:
     examples = [({"price": at / 7, "colour": "red" if at % 3 else "blue", "new": at % 2 == 0}, at % 5 < 2, f"t{at % 3}") for at in range(60)]
-    with (tmp_path / "a.jsonl").open("w") as file:
-        for features, label, task in examples:
-            print(json.dumps({"task": task, "label": label, "features": features}), file=file)
-    run(tmp_path, "learn", "a.jsonl", "--format", "jsonl", "--learner", "adaptive", "--model", "m.cog", "--quiet")
     model = Learner("adaptive")
     *_, last = progressive(model, examples)
-    assert model._model.to_bytes() == (tmp_path / "m.cog").read_bytes() and last.examples == 60
+    assert last.examples == 60
+    for name, labels in [("signs", (-1, 1)), ("truths", (False, True))]:
+        with (tmp_path / f"{name}.jsonl").open("w") as file:
+            for features, label, task in examples:
+                print(json.dumps({"task": task, "label": labels[label], "features": features}), file=file)
+        run(tmp_path, "learn", f"{name}.jsonl", "--learner", "adaptive", "--model", f"{name}.cog", "--quiet")
+    assert model._model.to_bytes() == (tmp_path / "signs.cog").read_bytes()
+    # A file that calls its labels true and false leaves these words in the model; all else is the same.
+    (signs, state), (truths, same_state) = (parts(tmp_path / f"{name}.cog") for name in ["signs", "truths"])
+    assert truths == {**signs, "labels": {"negative": "false", "positive": "true"}} and state == same_state
 
 
 def test_a_fit_is_the_same(tmp_path: Path) -> None:

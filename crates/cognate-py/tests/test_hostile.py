@@ -66,14 +66,22 @@ def tables(draw, rows: int):
 
 
 TASKS = st.one_of(st.none(), st.text(max_size=2), st.integers(-5, 2**70), st.lists(st.text(max_size=2), max_size=5), arrays())
-SHAPES = st.sampled_from(["perceptron", "adaptive", "relation-perceptron", "kernel-perceptron"])
+SHAPES = st.sampled_from([
+    ("perceptron", {}),
+    ("adaptive", {}),
+    ("relation-perceptron", {}),
+    ("kernel-perceptron", {}),
+    ("adaptive", {"loss": "squares"}),
+    ("adaptive", {"loss": "poisson"}),
+])
 
 
 @settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_ten_thousand_bad_arrays(data) -> None:
     rows = data.draw(st.integers(0, 4))
-    model = Learner(data.draw(SHAPES), features=data.draw(st.sampled_from([None, 1, 5])))
+    learner, params = data.draw(SHAPES)
+    model = Learner(learner, features=data.draw(st.sampled_from([None, 1, 5])), **params)
     model.learn_one({0: 1.0}, 1, "known")
     before = model._model.to_bytes()
     X, tasks = data.draw(tables(rows)), data.draw(TASKS)
@@ -86,6 +94,7 @@ def test_ten_thousand_bad_arrays(data) -> None:
         assert model._model.to_bytes() == before or type(error).__name__ == "RunError"
     try:
         assert np.ndim(model.decision_function(X, tasks)) == 1
+        assert np.isfinite(model.predict(X, tasks)).all()
     except CognateError as error:
         assert str(error)
 

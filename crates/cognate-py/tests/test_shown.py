@@ -47,7 +47,7 @@ def test_a_notebook_shows_tasks_and_relations(stream: Stream) -> None:
 def test_a_learner_says_what_it_is(stream: Stream) -> None:
     assert repr(Learner("perceptron")) == "Learner('perceptron'): 0 tasks, 0 examples"
     model = Learner("perceptron").learn_one({0: 1.0}, 1)
-    assert repr(model) == "Learner('perceptron'): 1 tasks, 1 examples, error 100.00%"
+    assert repr(model) == "Learner('perceptron'): 1 tasks, 1 examples, error 100.00%, constant guess 100.00%"
 
 
 def test_pictures(stream: Stream, tmp_path: Path) -> None:

@@ -209,3 +209,29 @@ def test_threads_that_share_a_model_take_turns(stream: Stream) -> None:
 def test_an_empty_table_is_no_trouble() -> None:
     model = Learner("perceptron").partial_fit(csr_matrix((0, 5)), [], [])
     assert model.rounds_ == 0 and model.decision_function(np.empty((0, 5))).shape == (0,)
+
+
+def test_rows_have_weights(stream: Stream) -> None:
+    weights = np.arange(len(stream.y)) % 3
+    table = Learner("perceptron", tasks=5).partial_fit(stream.X, stream.y, stream.tasks, sample_weight=weights)
+    one = Learner("perceptron", tasks=5)
+    for row, weight in enumerate(weights):
+        span = slice(stream.X.indptr[row], stream.X.indptr[row + 1])
+        x = (stream.X.indices[span], stream.X.data[span])
+        one.learn_one(x, stream.y[row], int(stream.tasks[row]), weight=float(weight))
+    assert table._model.to_bytes() == one._model.to_bytes()
+    rows = [{"a": 1.0}, {"a": -1.0}]
+    listed = Learner("rom-rda").partial_fit(rows, [1, -1], sample_weight=[2.0, 0.0])
+    assert listed._model.to_bytes() != Learner("rom-rda").partial_fit(rows, [1, -1])._model.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [([1.0], "there are 1 weights; expected 2"), ([1, -1], "row 1: found weight -1"), ([np.nan, 1], "found weight NaN")],
+)
+def test_bad_weights_are_refused(weights, message: str) -> None:
+    model = Learner("perceptron")
+    for X in [np.eye(2), [{0: 1.0}, {1: 1.0}]]:
+        with pytest.raises(DataError, match=message):
+            model.partial_fit(X, [1, -1], sample_weight=weights)
+    assert model.rounds_ == 0

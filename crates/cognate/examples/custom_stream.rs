@@ -43,7 +43,7 @@ impl Stream for Clicks {
             let clicks = (page % 2 == 0) == (user + 1 < USERS);
             let indices = [page, hour];
             let features = SparseView::try_new(&indices, &[1.0, 0.2]).expect("pages come before hours");
-            batch.push(Example { task: TaskId(user), features, label: if clicks { 1.0 } else { -1.0 } });
+            batch.push(Example::new(TaskId(user), features, if clicks { 1.0 } else { -1.0 }));
         }
         self.next += batch.len() as u32;
         Ok(())

@@ -14,8 +14,10 @@
 
 mod parameters;
 mod samples;
+mod variance;
 
 use samples::{Sample, samples, shuffled_names};
+use variance::variance_is_sound_and_shrinks;
 
 use crate::algorithms::{Learner, LearnerConfig};
 use crate::config::RunConfig;
@@ -42,6 +44,7 @@ checks! {
     bad_values_are_rejected_by_name,
     predicts_before_learning,
     margin_is_pure,
+    variance_is_sound_and_shrinks,
     margins_are_one_by_one,
     learn_is_margin_then_update,
     learn_batch_is_one_by_one,

@@ -8,17 +8,19 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::algorithms::LearnerConfig;
 use crate::error::{ConfigError, ConfigProblem};
+use crate::fit::Kind;
 use crate::interaction::InteractionFileError;
 use crate::query::QueryConfig;
 use crate::stream::NamingConfig;
 use crate::tasks::Tasks;
 
 pub use crate::choice::{NoParameters, Tunable};
+pub use crate::class_weight::{ClassWeightConfig, GivenClassWeights};
 pub use crate::interaction::{
     CoupledConfig, Edge, Edges, GraphConfig, InteractionConfig, MatrixConfig, TaskGraphConfig,
 };
 pub use crate::kernel::{Budget, GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
-pub use crate::query::{MarginQueryConfig, RelationQueryConfig};
+pub use crate::query::{MarginQueryConfig, RelationQueryConfig, UncertaintyQueryConfig};
 pub use crate::stream::StreamConfig;
 
 /// Everything that can be set for a run.
@@ -118,10 +120,16 @@ impl RunConfig {
         let mut problems: Vec<ConfigProblem> = Vec::new();
         problems.extend(self.stream.validate().into_iter().map(within("stream")));
         problems.extend(self.learner.validate().into_iter().map(within("learner")));
+        let class_weight = self.stream.class_weight.validate(self).into_iter();
+        problems.extend(class_weight.map(within("class-weight")).map(within("stream")));
         problems.extend(self.query.validate(self.learner.about()).into_iter().map(within("query")));
         if self.features.is_some() && matches!(self.stream.naming, NamingConfig::Hashed(_)) {
             let message = "`stream.naming.hashed.bits` says how many there are; give one of the two";
             problems.push(ConfigProblem::new("features", message));
+        }
+        if self.stream.positive.is_some() && self.learner.kind() == Kind::Regression {
+            let message = format!("labels of this `{}` are numbers; they have no names", self.learner.id());
+            problems.push(ConfigProblem::new("stream.positive", message));
         }
         if self.features == Some(0) {
             problems.push(ConfigProblem::new("features", "must be at least 1, got 0"));

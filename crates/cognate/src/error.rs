@@ -101,6 +101,14 @@ pub enum SnapshotError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// Another program writes the model.
+    #[error("{}: another program is writing this model; it holds the lock {}", path.display(), lock.display())]
+    Locked {
+        /// The model.
+        path: PathBuf,
+        /// The file that is locked.
+        lock: PathBuf,
+    },
     /// Not a model file at all.
     #[error("not a cognate model: it does not begin with the magic bytes `COGNATE`")]
     Foreign,
@@ -152,6 +160,7 @@ impl SnapshotError {
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Unloadable { .. } => Some(Hint::Scale),
+            Self::Locked { .. } => Some(Hint::OtherWriter),
             _ => None,
         }
     }

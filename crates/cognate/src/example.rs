@@ -140,6 +140,37 @@ pub struct Example<'a> {
     pub features: SparseView<'a>,
     /// Its label: +1 or -1 in classification.
     pub label: f64,
+    /// Its importance: it is learnt as if it had been seen so many times. At least 0, which teaches nothing; usually 1.
+    pub weight: f64,
+    /// What is added to its margin, and not learnt; usually 0.
+    pub offset: f64,
+    /// When it was, in seconds; none if that is unknown.
+    pub time: Option<f64>,
+}
+
+impl<'a> Example<'a> {
+    /// An example of weight 1, without offset and time.
+    #[inline]
+    pub fn new(task: TaskId, features: SparseView<'a>, label: f64) -> Self {
+        Self { task, features, label, weight: 1.0, offset: 0.0, time: None }
+    }
+}
+
+/// Whether a number can be the weight of an example.
+#[inline]
+pub(crate) fn is_weight(value: f64) -> bool {
+    (0.0..=LARGEST_VALUE).contains(&value)
+}
+
+/// How many updates a Perceptron makes on a mistake that is seen `weight` times, each of which moves label times margin up by
+/// `gain`: until it is no mistake any more, and at most `weight`, the last of them in part where that is no whole number.
+#[inline]
+pub(crate) fn repeats(weight: f64, label: f64, margin: f64, gain: impl FnOnce() -> f64) -> f64 {
+    if weight == 1.0 {
+        return 1.0;
+    }
+    let until = (-label * margin / gain()).floor() + 1.0;
+    if until.is_finite() { weight.min(until.max(1.0)) } else { weight }
 }
 
 /// Whether a margin is a mistake for a label: at exactly 0 it is, whatever the label, and NaN is too.
@@ -184,5 +215,30 @@ mod tests {
         assert!(is_mistake(1.0, 0.0) && is_mistake(-1.0, 0.0));
         assert!(is_mistake(1.0, -0.1) && !is_mistake(-1.0, -0.1) && is_mistake(1.0, f64::NAN));
         assert!((predicted_label(0.0) - 1.0).abs() < f64::EPSILON);
+    }
+
+    /// The closed form is what a loop does.
+    #[test]
+    fn repeats_are_updates_until_it_is_no_mistake() {
+        for (label, margin, gain) in [(1.0, -3.2, 1.0), (-1.0, 0.0, 2.0), (1.0, -7.0, 3.5), (-1.0, 2.0, 0.1)]
+        {
+            for weight in 1..50 {
+                let (mut now, mut updates) = (margin, 0);
+                while updates < weight && is_mistake(label, now) {
+                    updates += 1;
+                    now = margin + f64::from(updates) * label * gain;
+                }
+                let found = repeats(f64::from(weight), label, margin, || gain);
+                assert_eq!(found, f64::from(updates), "{label} {margin} {gain} {weight}");
+            }
+            assert_eq!([0.0, 0.25].map(|weight| repeats(weight, label, margin, || gain)), [0.0, 0.25]);
+        }
+        assert_eq!(repeats(3.0, 1.0, -1.0, || 0.0), 3.0, "an example that is 0");
+    }
+
+    #[test]
+    fn weights_are_finite_and_not_negative() {
+        assert!([0.0, 0.5, 1.0, 1e9].into_iter().all(is_weight));
+        assert!(![-1.0, f64::NAN, f64::INFINITY, 1e200].into_iter().any(is_weight));
     }
 }

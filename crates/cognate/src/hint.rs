@@ -18,14 +18,20 @@ pub enum Hint {
     DeclareClasses,
     /// Labels may be classes, each a task of its own.
     Classes,
+    /// Labels have names; say which of them is +1.
+    NamePositive,
+    /// Labels are real numbers; choose a loss for them.
+    RealLabels,
+    /// Labels are whole numbers: two names, classes, or real numbers.
+    WholeLabels,
+    /// Name the keys of a line of JSON, or ignore some.
+    NameKeys,
     /// Columns are separated by something other than commas.
     OnlyCommas,
     /// Name the columns of labels and tasks.
     NameColumns,
     /// Leave missing cells empty; say which columns are categories.
     Categorical,
-    /// A field must end on the line on which it begins.
-    OneLineFields,
     /// Leave the number of features out.
     OpenFeatures,
     /// Add the values of a repeated feature up, or rename it.
@@ -40,6 +46,14 @@ pub enum Hint {
     Scale,
     /// Learn a model that scales its examples; it scales those that it predicts as well.
     LearnScaled,
+    /// Wait until the other program ends, or write another file.
+    OtherWriter,
+    /// Choose a learner that takes weights, or leave them out.
+    Weights,
+    /// Choose a learner that takes offsets, or leave them out.
+    Offsets,
     /// The learner is fitted to all examples at once.
     Fit,
+    /// The learner keeps examples, which can be listed.
+    Supports,
 }

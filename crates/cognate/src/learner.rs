@@ -6,11 +6,18 @@ use crate::stream::Batch;
 
 /// Predicts: gives the margin of an example.
 pub trait Predict {
-    /// The real-valued score of an example; its sign is the prediction. Changes nothing, and also works on a new
-    /// learner and for a task never seen.
+    /// The real-valued score of an example, without its offset; its sign is the prediction. Changes nothing, and also works
+    /// on a new learner and for a task never seen.
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64;
 
-    /// Appends the margins of examples, in order; `task_of` maps task numbers of the batch to those of the learner.
+    /// How unsure the margin of an example is: the variance of its distance from that of the truth; none if the learner does not
+    /// know. Finite, not negative, and as pure as [`Self::margin`].
+    fn variance(&self, task: TaskId, x: SparseView<'_>) -> Option<f64> {
+        let _ = (task, x);
+        None
+    }
+
+    /// Appends the margins of examples, without their offsets, in order; `task_of` maps task numbers of the batch to those of the learner.
     ///
     /// The result is the same as one by one; learners that can do so fetch the weights of some examples ahead.
     fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
@@ -32,7 +39,7 @@ pub(crate) fn margins_one_by_one(
 /// What one round of learning did.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
-    /// The margin before learning.
+    /// The margin before learning, with the offset of the example.
     pub margin: f64,
     /// Whether the state changed.
     pub updated: bool,
@@ -40,12 +47,12 @@ pub struct Outcome {
 
 /// Learns from examples: of one task per round, or of all tasks.
 pub trait LearnOne: Predict {
-    /// Learns from an example whose margin was just computed; says whether the state changed.
+    /// Learns from an example whose margin, with its offset, was just computed; says whether the state changed.
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool;
 
     /// Computes the margin, then updates. A learner may do both in one walk over the features, with the same bits.
     fn learn(&mut self, example: Example<'_>) -> Outcome {
-        let margin = self.margin(example.task, example.features);
+        let margin = self.margin(example.task, example.features) + example.offset;
         let updated = self.update(example, margin);
         Outcome { margin, updated }
     }
@@ -84,12 +91,10 @@ pub(crate) fn learn_one_by_one(
     outcomes: &mut Vec<Outcome>,
 ) {
     outcomes.clear();
-    outcomes.extend(
-        round.examples().map(|example| Outcome {
-            margin: learner.margin(example.task, example.features),
-            updated: false,
-        }),
-    );
+    outcomes.extend(round.examples().map(|example| Outcome {
+        margin: learner.margin(example.task, example.features) + example.offset,
+        updated: false,
+    }));
     for at in in_task_order(round) {
         outcomes[at].updated = learner.update(round.example(at), outcomes[at].margin);
     }
@@ -145,6 +150,24 @@ pub struct Parts {
     pub outlier_active: bool,
 }
 
+/// A vector that the weights of several tasks are made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharedVector {
+    /// What it is called among those of its learner.
+    pub name: String,
+    /// Its non-zero weights, by feature.
+    pub weights: Vec<(u32, f64)>,
+}
+
+/// The weights of a task: its own, plus so much of each shared vector.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OwnWeights {
+    /// What each shared vector is multiplied by.
+    pub factors: Vec<f64>,
+    /// Non-zero weights that are the task's own, by feature.
+    pub own: Vec<(u32, f64)>,
+}
+
 /// Shows what a learner holds.
 pub trait Inspect {
     /// K: the tasks declared or met so far.
@@ -163,6 +186,23 @@ pub trait Inspect {
 
     /// Non-zero weights of a task, by feature; none if the kernel has no weights.
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)>;
+
+    /// Whether margins are inner products with [`Self::weights`], where there are any.
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    /// Vectors that the weights of several tasks are made of, for [`Self::own_weights`]; usually none.
+    fn shared_vectors(&self) -> Vec<SharedVector> {
+        Vec::new()
+    }
+
+    /// The weights of a task as its own ones and a factor of each of [`Self::shared_vectors`]; they add up to [`Self::weights`].
+    ///
+    /// A learner that shares vectors does without a walk over all features.
+    fn own_weights(&self, task: TaskId) -> OwnWeights {
+        OwnWeights { factors: Vec::new(), own: self.weights(task) }
+    }
 
     /// The examples kept, in order; none if weights are kept instead.
     fn supports(&self) -> Option<Vec<Support>> {
@@ -183,6 +223,17 @@ pub trait Inspect {
     /// The probability of the label +1 for a margin of this learner; none if margins give no probability.
     fn probability(&self, margin: f64) -> Option<f64> {
         let _ = margin;
+        None
+    }
+
+    /// The value that a margin predicts where labels are real numbers.
+    fn response(&self, margin: f64) -> f64 {
+        margin
+    }
+
+    /// The loss that the learner makes small, of a margin; none if it minimises none.
+    fn loss(&self, label: f64, margin: f64) -> Option<f64> {
+        let _ = (label, margin);
         None
     }
 

@@ -78,6 +78,7 @@ pub mod stream;
 mod block;
 mod checks;
 mod choice;
+mod class_weight;
 mod count;
 mod error;
 mod example;
@@ -104,11 +105,12 @@ pub use example::{BIAS_FEATURE, Example, LARGEST_VALUE, SparseError, SparseView,
 pub use feature_names::{FeatureNames, NamesByFeature, Naming};
 pub use hint::Hint;
 pub use interaction::InteractionFileError;
-pub use learner::{Inspect, LearnOne, Outcome, Part, Parts, Predict, Support};
+pub use learner::{Inspect, LearnOne, Outcome, OwnWeights, Part, Parts, Predict, SharedVector, Support};
 pub use metrics::Metrics;
 pub use model::{Model, ModelConfig, Prediction, Rows};
 pub use query::QueryConfig;
 pub use run::{Observer, Progress, RoundReport, RunError, RunOptions};
+pub use snapshot::ModelLock;
 pub use stream::{FeatureValue, Features, Input, ReadOptions, Stream, StreamError};
 pub use tasks::{TaskLimit, Tasks};
 

@@ -3,6 +3,8 @@
 //! LR11 section 4: the label of an example with margin m is asked for with probability b / (b + |m|). `margin` takes a
 //! given b (Cesa-Bianchi, Gentile, Zaniboni, *Worst-Case Analysis of Selective Sampling for Linear Classification*,
 //! JMLR 2006); `relation` takes b = scale * sum_j |R\[i, j\]|, so that a task tied to many others is asked more often.
+//! `uncertainty` is ours: b^2 / (b^2 + (m / s)^2) for a margin with the standard deviation s. What is far from 0 in units of s has
+//! a sure sign, and is asked for much less often than the first power would; what is far from all that was learnt has a large s.
 //! At margin 0 the probability is 1. In print, `relation` sums the precision A; R is what is similar when it is large.
 //!
 //! A label is asked for when a draw from \[0, 1) is below the probability. Draw t belongs to example t of the model's
@@ -13,10 +15,10 @@ use rand_chacha::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::algorithms::{About, Protocol};
+use crate::algorithms::{About, Learner, Protocol};
 use crate::choice::{NoParameters, allow_bare_names, choice};
-use crate::error::ConfigProblem;
-use crate::example::TaskId;
+use crate::error::{ConfigError, ConfigProblem};
+use crate::example::{Example, SparseView, TaskId};
 use crate::learner::Inspect;
 use crate::rng::{QUERY_STREAM, generator};
 
@@ -32,6 +34,8 @@ pub enum QueryConfig {
     Margin(MarginQueryConfig),
     /// The same with b = scale * sum_j |R[i, j]|: more often for tasks with many relatives
     Relation(RelationQueryConfig),
+    /// Each label with probability b^2/(b^2 + (margin/deviation)^2), by the standard deviation of the margin; for `adaptive`
+    Uncertainty(UncertaintyQueryConfig),
 }
 
 choice!(QueryConfig, "a query");
@@ -74,6 +78,22 @@ impl Default for RelationQueryConfig {
     }
 }
 
+/// Parameters of the query `uncertainty`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UncertaintyQueryConfig {
+    /// Standard deviations from 0 at which half of the labels are asked for, positive; a larger value asks for more
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub b: f64,
+}
+
+impl Default for UncertaintyQueryConfig {
+    /// b = 0.5: about as many labels as `margin` asks for, on spam and on reviews.
+    fn default() -> Self {
+        Self { b: 0.5 }
+    }
+}
+
 impl QueryConfig {
     /// Whether every label is asked for, without a draw.
     pub fn is_all(&self) -> bool {
@@ -92,6 +112,12 @@ impl QueryConfig {
             Self::All(_) => return problems,
             Self::Margin(config) => require_positive("margin.b", config.b),
             Self::Relation(config) => require_positive("relation.scale", config.scale),
+            Self::Uncertainty(config) => {
+                require_positive("uncertainty.b", config.b);
+                if !about.probabilities {
+                    problems.push(ConfigProblem::new("", unsure(about)));
+                }
+            }
         }
         if about.protocol == Protocol::Batch {
             let message = format!("must be `all`: `{}` is fitted to all labels at once", about.id);
@@ -107,16 +133,46 @@ impl QueryConfig {
         problems
     }
 
-    /// The probability with which the label of an example of this task and margin is asked for.
-    pub fn probability(&self, learner: &dyn Inspect, task: TaskId, margin: f64) -> f64 {
+    /// What is wrong with asking this learner so, as it is built; its config may take from it what others of its kind have.
+    pub(crate) fn check(&self, learner: &Learner) -> Result<(), ConfigError> {
+        let nothing = SparseView::trusted(&[], &[]);
+        let unknown = matches!(self, Self::Uncertainty(_))
+            && learner.as_predict().variance(TaskId(0), nothing).is_none();
+        ConfigError::check(
+            unknown.then(|| ConfigProblem::new("", unsure(learner.about()))).into_iter().collect(),
+        )
+    }
+
+    /// The probability with which the label of an example of this task, margin and standard deviation of it is asked for; a
+    /// deviation that is not known asks for all that need it.
+    pub fn probability(
+        &self,
+        learner: &dyn Inspect,
+        task: TaskId,
+        margin: f64,
+        deviation: &dyn Fn() -> Option<f64>,
+    ) -> f64 {
         let b = match self {
             Self::All(_) => return 1.0,
             Self::Margin(config) => config.b,
             Self::Relation(config) => config.scale * learner.influence(task),
+            Self::Uncertainty(config) => {
+                let Some(deviation) = deviation() else { return 1.0 };
+                let ratio = margin.abs() / deviation / config.b;
+                return if margin == 0.0 { 1.0 } else { 1.0 / (1.0 + ratio * ratio) };
+            }
         };
         // b / (b + |margin|), in a form that no b, however large or small, can overflow. b may be 0 where R is learnt.
         if margin == 0.0 { 1.0 } else { 1.0 / (1.0 + margin.abs() / b) }
     }
+}
+
+/// Why a learner cannot be asked by uncertainty.
+fn unsure(about: &About) -> String {
+    format!(
+        "must not be `uncertainty`: this `{}` does not know how sure its margins are; `adaptive` with the logistic loss does",
+        about.id
+    )
 }
 
 /// Where the draws of a run come from.
@@ -161,8 +217,11 @@ impl Asker {
     }
 
     /// Whether the label of an example is asked for; `at` counts the examples of the model's life before it.
-    pub(crate) fn asks(&mut self, at: u64, learner: &dyn Inspect, task: TaskId, margin: f64) -> bool {
-        self.asks_all() || self.source.draw(at) < self.query.probability(learner, task, margin)
+    pub(crate) fn asks(&mut self, at: u64, learner: &Learner, example: Example<'_>, margin: f64) -> bool {
+        let Example { task, features, .. } = example;
+        let deviation = || learner.as_predict().variance(task, features).map(f64::sqrt);
+        self.asks_all()
+            || self.source.draw(at) < self.query.probability(learner.as_inspect(), task, margin, &deviation)
     }
 }
 
@@ -200,8 +259,14 @@ mod tests {
 
     #[test]
     fn choices_are_tagged_or_bare() {
-        let full = [r#"{"all":{}}"#, r#"{"margin":{"b":1.0}}"#, r#"{"relation":{"scale":1.0}}"#];
-        for (name, full) in [r#""all""#, r#""margin""#, r#""relation""#].into_iter().zip(full) {
+        let full = [
+            r#"{"all":{}}"#,
+            r#"{"margin":{"b":1.0}}"#,
+            r#"{"relation":{"scale":1.0}}"#,
+            r#"{"uncertainty":{"b":0.5}}"#,
+        ];
+        let names = [r#""all""#, r#""margin""#, r#""relation""#, r#""uncertainty""#];
+        for (name, full) in names.into_iter().zip(full) {
             assert_eq!(serde_json::to_string(&query(name)).unwrap(), full);
             assert_eq!(query(name), query(full));
         }
@@ -214,7 +279,9 @@ mod tests {
     #[test]
     fn probabilities_are_those_of_the_formula_at_any_size() {
         let learner = LearnerConfig::from_id("perceptron").unwrap().build(&Tasks::numbered(4)).unwrap();
-        let at = |json: &str, margin: f64| query(json).probability(learner.as_inspect(), TaskId(1), margin);
+        let at = |json: &str, margin: f64| {
+            query(json).probability(learner.as_inspect(), TaskId(1), margin, &|| Some(2.0))
+        };
         assert_eq!(at(r#""all""#, 1e9).to_bits(), 1.0_f64.to_bits());
         for b in [5e-324, 1e-300, 1.0, 2.5, 1e300, f64::MAX] {
             let json = format!(r#"{{"margin": {{"b": {b:e}}}}}"#);
@@ -225,6 +292,11 @@ mod tests {
         assert!((at(r#"{"margin": {"b": 2}}"#, 3.0) - 0.4).abs() < 1e-15);
         // Rows of R add up to 1 with `coupled`.
         assert!((at(r#"{"relation": {"scale": 2}}"#, 3.0) - 0.4).abs() < 1e-15);
+        // The deviation is 2.
+        assert!((at(r#"{"uncertainty": {"b": 1.5}}"#, -3.0) - 0.5).abs() < 1e-15);
+        assert!((at(r#"{"uncertainty": {"b": 0.5}}"#, 3.0) - 0.1).abs() < 1e-15);
+        assert_eq!(at(r#""uncertainty""#, 0.0).to_bits(), 1.0_f64.to_bits());
+        assert!((0.0..=1.0).contains(&at(r#"{"uncertainty": {"b": 5e-324}}"#, f64::MAX)));
     }
 
     #[test]
@@ -243,6 +315,10 @@ mod tests {
             }
             assert!(problems(&json.replace('B', "1e-300"), "perceptron").is_empty());
         }
+        assert!(problems(r#""uncertainty""#, "adaptive").is_empty());
+        assert!(
+            problems(r#""uncertainty""#, "perceptron")[0].contains("`perceptron` does not know how sure")
+        );
         let infinite = QueryConfig::Margin(MarginQueryConfig { b: f64::INFINITY });
         assert_eq!(infinite.validate(about("perceptron")).len(), 1);
         assert!(problems(r#""all""#, "schatten-perceptron").is_empty());

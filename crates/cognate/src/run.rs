@@ -1,9 +1,13 @@
 //! The loop, once: examples to learner to counts to observers.
 
+mod rare;
+
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use crate::example::{Example, TaskId, is_mistake};
+use crate::algorithms::Unfit;
+use crate::example::{Example, TaskId};
+use crate::fit::Kind;
 use crate::hint::Hint;
 use crate::kernel::Budget;
 use crate::learner::{Outcome, in_task_order};
@@ -17,6 +21,8 @@ use crate::stream::{Batch, Order, Stream, StreamConfig, StreamError};
 use crate::tasks::Tasks;
 
 pub use crate::query::Draws;
+pub use rare::Rare;
+use rare::{check_fit, check_rare};
 
 /// What happened to one example.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,9 +33,11 @@ pub struct RoundReport {
     pub task: TaskId,
     /// Its label.
     pub label: f64,
+    /// Its weight, usually 1.
+    pub weight: f64,
     /// Its margin before learning.
     pub margin: f64,
-    /// Whether the margin was a mistake.
+    /// Whether the margin was a mistake; never where labels are real numbers.
     pub mistake: bool,
     /// Whether the round changed the learner.
     pub updated: bool,
@@ -59,6 +67,8 @@ pub struct Progress {
     pub position: u64,
     /// Bad lines skipped.
     pub skipped: u64,
+    /// Passes over the stream that have come to their end.
+    pub passes: u32,
 }
 
 /// Sees every example and may stop the run.
@@ -69,8 +79,8 @@ pub trait Observer {
     /// Called after an example without a label was predicted and counted.
     fn observe_unlabelled(&mut self, _report: &UnlabelledReport<'_>, _tasks: &Tasks, _metrics: &Metrics) {}
 
-    /// Called after a batch of a few hundred examples, when the model can be saved: it holds whole rounds. A break ends the
-    /// run as if the stream had ended.
+    /// Called after a batch of a few hundred examples, when the model can be saved: it holds whole rounds. With two threads,
+    /// also several times a second while the stream waits for input. A break ends the run as if the stream had ended.
     fn batch_done(&mut self, progress: Progress, model: &Model) -> ControlFlow<()>;
 }
 
@@ -178,6 +188,24 @@ pub enum RunError {
         /// The largest number it can take.
         limit: usize,
     },
+    /// Examples have something that the learner does not know what to do with.
+    #[error("`{learner}` knows nothing of {what}, and examples have some")]
+    NotHonoured {
+        /// The learner's id.
+        learner: &'static str,
+        /// What examples have.
+        what: Rare,
+    },
+    /// An example is not one that the learner can learn.
+    #[error("round {round}, task `{task}`: {why}")]
+    Unfit {
+        /// Its round, from 1.
+        round: u64,
+        /// Its task.
+        task: String,
+        /// What is wrong with it.
+        why: Unfit,
+    },
     /// The learner's budget in bytes is too small for the tasks.
     #[error("`{learner}`: the budget is too small; {tasks} tasks and an example take {least}")]
     SmallBudget {
@@ -197,7 +225,8 @@ impl RunError {
             Self::Stream(error) => error.hint(),
             Self::Diverged { .. } | Self::Overflow { .. } => Some(Hint::Scale),
             Self::Batch { .. } => Some(Hint::Fit),
-            Self::NoRound | Self::TooManyTasks { .. } | Self::SmallBudget { .. } => None,
+            Self::NotHonoured { what, .. } => Some(what.hint()),
+            Self::NoRound | Self::Unfit { .. } | Self::TooManyTasks { .. } | Self::SmallBudget { .. } => None,
         }
     }
 
@@ -218,15 +247,16 @@ pub(crate) fn learn(
         return Err(RunError::Batch { learner: model.learner.about().id });
     }
     let (was_undecided, rounds) = (model.is_undecided(), model.rounds);
-    let columns = model.columns.clone();
+    let (columns, labels) = (model.columns.clone(), model.labels.clone());
     model.agree_on_naming(stream.naming())?;
+    model.metrics.begin_run();
     let learnt = learn_stream(model, stream, options, observer);
     // Tasks of a round that did not come to its end were named, but not met.
     model.tasks.keep_first(model.learner.as_inspect().tasks());
     if model.rounds > rounds || learnt.as_ref().is_err_and(RunError::has_learnt) {
         model.settle_format();
     } else {
-        model.columns = columns;
+        (model.columns, model.labels) = (columns, labels);
         if was_undecided {
             model.undecide();
         }
@@ -263,7 +293,9 @@ fn learn_stream(
     let mut run = Run::new(model, stream.input_names(), options, observer);
     let (mut failed, mut stopped) = (None, false);
     for_each_batch(stream, options.passes, options.threads, |batch| {
-        progress = Progress { position: batch.position(), skipped: progress.skipped + batch.skipped() };
+        progress.position = batch.position();
+        progress.skipped += batch.skipped();
+        progress.passes += u32::from(batch.is_empty());
         if let Err(error) = introduce(model, batch).and_then(|()| run.learn(model, batch)) {
             failed = Some(error);
             return ControlFlow::Break(());
@@ -298,7 +330,11 @@ fn introduce(model: &mut Model, batch: &Batch) -> Result<(), RunError> {
             model.tasks.keep_first(tasks);
             model.names.keep_first(names);
         });
-    Ok(introduced?)
+    introduced?;
+    if model.kind() == Some(Kind::Classification) {
+        model.labels.adopt(&batch.new_labels);
+    }
+    Ok(())
 }
 
 /// A run under way: how rounds are made, where examples do not come one by one, and what it keeps at hand.
@@ -341,11 +377,13 @@ impl<'a> Run<'a> {
         if let Some(least) = model.learner.as_inspect().budget_for(tasks) {
             return Err(RunError::SmallBudget { learner: about.id, tasks, least });
         }
+        check_rare(about, batch)?;
+        check_fit(model, batch)?;
         let Self { rounds, aside } = self;
         match rounds {
-            None if aside.asker.asks_all() && !batch.has_unlabelled() => {
-                let outcomes = &mut aside.outcomes;
-                model.learner.as_learn_one().learn_batch(batch, outcomes);
+            None if aside.asker.asks_all() && !batch.has_unlabelled() && !batch.has_zero_weights() => {
+                let (outcomes, weighed) = (&mut aside.outcomes, model.weigh_all(batch));
+                model.learner.as_learn_one().learn_batch(&weighed, outcomes);
                 check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
                 check_overflow(model, batch.len() as u64)?;
                 batch.examples().for_each(|example| model.metrics.prefetch(example.task));
@@ -409,11 +447,11 @@ fn learn_where_asked(
     aside: &mut Aside<'_>,
 ) -> Result<(), RunError> {
     let example = batch.example(at);
-    let margin = model.learner.as_predict().margin(example.task, example.features);
+    let margin = model.learner.as_predict().margin(example.task, example.features) + example.offset;
     if !margin.is_finite() {
         return Err(diverged(model, model.rounds + 1, example.task, margin));
     }
-    let queried = aside.asker.asks(model.metrics.seen(), model.learner.as_inspect(), example.task, margin);
+    let queried = aside.asker.asks(model.metrics.seen(), &model.learner, example, margin);
     let unlabelled = example.label.is_nan();
     let updated = learn_or_skip(model, example, margin, queried && !unlabelled);
     model.rounds += 1;
@@ -428,23 +466,24 @@ fn learn_where_asked(
     Ok(())
 }
 
-/// Learns from an example of known margin, or sees it only; says whether the state changed.
+/// Learns from an example of known margin, or sees it only; says whether the state changed. Weight 0 teaches nothing.
 fn learn_or_skip(model: &mut Model, example: Example<'_>, margin: f64, learns: bool) -> bool {
-    let learner = model.learner.as_learn_one();
-    if learns {
-        learner.update(example, margin)
+    if learns && example.weight > 0.0 {
+        let weighed = model.weigh(example);
+        model.learner.as_learn_one().update(weighed, margin)
     } else {
-        learner.skip(example.task);
+        model.learner.as_learn_one().skip(example.task);
         false
     }
 }
 
 /// All margins first, then updates; reports in the order of the stream.
 fn learn_round(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Result<(), RunError> {
-    if !aside.asker.asks_all() {
+    if !aside.asker.asks_all() || round.has_zero_weights() {
         return learn_round_where_asked(model, round, aside);
     }
-    model.learner.as_learn_one().learn_round(round, &mut aside.outcomes);
+    let weighed = model.weigh_all(round);
+    model.learner.as_learn_one().learn_round(&weighed, &mut aside.outcomes);
     check_finite(round, &aside.outcomes, model, |_| 1)?;
     check_overflow(model, 1)?;
     model.rounds += 1;
@@ -454,31 +493,35 @@ fn learn_round(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Resul
     Ok(())
 }
 
-/// All margins, then a round of those whose labels are asked for.
+/// All margins, then a round of those whose labels are asked for, and whose weights are not 0.
 fn learn_round_where_asked(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Result<(), RunError> {
     predict_round(model, round, &mut aside.outcomes)?;
     let first = model.metrics.seen();
-    let inspect = model.learner.as_inspect();
+    let learner = &model.learner;
     let with_margins = round.examples().zip(&aside.outcomes).enumerate();
     let queried: Vec<bool> = with_margins
-        .map(|(at, (example, outcome))| {
-            aside.asker.asks(first + at as u64, inspect, example.task, outcome.margin)
-        })
+        .map(|(at, (example, outcome))| aside.asker.asks(first + at as u64, learner, example, outcome.margin))
         .collect();
+    let learns: Vec<bool> =
+        round.examples().zip(&queried).map(|(example, queried)| *queried && example.weight > 0.0).collect();
     let mut asked = Round::default();
-    round.examples().zip(&queried).filter(|(_, queried)| **queried).for_each(|(x, _)| asked.push(x));
-    let mut learnt = Vec::new();
+    round.examples().zip(&learns).filter(|(_, learns)| **learns).for_each(|(x, _)| asked.push(x));
+    let (mut learnt, weighed) = (Vec::new(), model.weigh_all(&asked));
     let learner = model.learner.as_learn_one();
-    learner.learn_round(&asked, &mut learnt);
+    // A round of which nothing was to be learnt is none.
+    if !asked.is_empty() || queried.contains(&false) {
+        learner.learn_round(&weighed, &mut learnt);
+    }
     in_task_order(round)
         .into_iter()
-        .filter(|at| !queried[*at])
+        .filter(|at| !learns[*at])
         .for_each(|at| learner.skip(round.example(at).task));
     check_overflow(model, 1)?;
     model.rounds += 1;
     let mut learnt = learnt.into_iter();
-    for ((example, outcome), queried) in round.examples().zip(&aside.outcomes).zip(queried) {
-        let outcome = if queried { learnt.next().unwrap_or(*outcome) } else { *outcome };
+    let asked = queried.into_iter().zip(learns);
+    for ((example, outcome), (queried, learns)) in round.examples().zip(&aside.outcomes).zip(asked) {
+        let outcome = if learns { learnt.next().unwrap_or(*outcome) } else { *outcome };
         report(example, outcome, queried, model, &mut *aside.observer);
     }
     Ok(())
@@ -488,12 +531,10 @@ fn learn_round_where_asked(model: &mut Model, round: &Round, aside: &mut Aside<'
 fn predict_round(model: &Model, round: &Round, outcomes: &mut Vec<Outcome>) -> Result<(), RunError> {
     let learner = model.learner.as_predict();
     outcomes.clear();
-    outcomes.extend(
-        round.examples().map(|example| Outcome {
-            margin: learner.margin(example.task, example.features),
-            updated: false,
-        }),
-    );
+    outcomes.extend(round.examples().map(|example| Outcome {
+        margin: learner.margin(example.task, example.features) + example.offset,
+        updated: false,
+    }));
     check_finite(round, outcomes, model, |_| 1)
 }
 
@@ -508,7 +549,7 @@ fn learn_hardest(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Res
         one.total_cmp(other).then(first.task.cmp(&second.task))
     });
     let Some((_, example, margin)) = hardest else { return Ok(()) };
-    let queried = aside.asker.asks(model.metrics.seen(), model.learner.as_inspect(), example.task, margin);
+    let queried = aside.asker.asks(model.metrics.seen(), &model.learner, example, margin);
     let updated = learn_or_skip(model, example, margin, queried);
     check_overflow(model, 1)?;
     model.rounds += 1;
@@ -544,17 +585,7 @@ fn diverged(model: &Model, round: u64, task: TaskId, margin: f64) -> RunError {
 }
 
 #[inline]
-fn report(
-    example: Example<'_>,
-    outcome: Outcome,
-    queried: bool,
-    model: &mut Model,
-    observer: &mut dyn Observer,
-) {
-    let Example { task, label, .. } = example;
-    let Outcome { margin, updated } = outcome;
-    model.metrics.count(task, label, margin, updated, queried);
-    let mistake = is_mistake(label, margin);
-    let report = RoundReport { round: model.rounds, task, label, margin, mistake, updated, queried };
-    observer.observe(&report, &model.tasks, &model.metrics);
+fn report(x: Example<'_>, outcome: Outcome, queried: bool, model: &mut Model, seen_by: &mut dyn Observer) {
+    let report = model.count(x, outcome, queried);
+    seen_by.observe(&report, &model.tasks, &model.metrics);
 }

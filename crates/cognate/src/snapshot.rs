@@ -16,7 +16,10 @@
 //! Version 1 differs in the config alone, which `version_1` reads.
 
 mod file;
+mod lock;
 mod version_1;
+
+pub use lock::ModelLock;
 
 use std::fs;
 use std::path::Path;
@@ -24,11 +27,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::algorithms::check_state_of_pairs;
+use crate::class_weight::ClassCounts;
 use crate::error::SnapshotError;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::metrics::Metrics;
 use crate::model::{Model, ModelConfig};
-use crate::stream::{ColumnKinds, Given};
+use crate::stream::{ColumnKinds, Given, LabelNames};
 use crate::tasks::Tasks;
 
 const MAGIC: &[u8; 8] = b"COGNATE\0";
@@ -50,6 +54,9 @@ struct Header {
     /// What columns of `csv` hold, as far as it is known.
     #[serde(default, skip_serializing_if = "ColumnKinds::is_empty")]
     columns: ColumnKinds,
+    /// What the stream calls its labels, where that is not -1 and 1.
+    #[serde(default, skip_serializing_if = "LabelNames::is_empty")]
+    labels: LabelNames,
     /// Names of features in the order in which they were met, where they are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     feature_names: Vec<String>,
@@ -58,6 +65,12 @@ struct Header {
     feature_slots: Vec<u32>,
     #[serde(deserialize_with = "crate::count::saved")]
     rounds: u64,
+    /// Labels learnt, where classes are balanced by them.
+    #[serde(default, skip_serializing_if = "ClassCounts::is_zero")]
+    class_counts: ClassCounts,
+    /// The margin from which on the label +1 is predicted, if it was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    threshold: Option<f64>,
 }
 
 impl Model {
@@ -75,12 +88,15 @@ impl Model {
             // Tasks of a round that is still to come have a name, but nothing was learnt of them.
             tasks: self.tasks.names().take(self.learner.as_inspect().tasks()).map(str::to_owned).collect(),
             columns: self.columns.clone(),
+            labels: self.labels.clone(),
             feature_names: self.names.iter().map(|(name, _)| name.to_owned()).collect(),
             feature_slots: match self.names.naming() {
                 Naming::Hashed { .. } => self.names.iter().map(|(_, slot)| slot).collect(),
                 Naming::Numbered | Naming::Kept => Vec::new(),
             },
             rounds: self.rounds,
+            class_counts: self.class_counts,
+            threshold: self.threshold,
         };
         let header = serde_json::to_vec(&header).expect("a header is plain JSON");
         let metrics = rmp_serde::to_vec_named(&self.metrics.state()).expect("counts are plain MessagePack");
@@ -160,10 +176,25 @@ impl Model {
         }
         let metrics =
             rmp_serde::from_slice(metrics).map_err(|error| inconsistent(format!("counts: {error}")))?;
-        let metrics = Metrics::restore(tasks.len(), &metrics)?;
-        let (rounds, given) = (header.rounds, Given::default());
-        let columns = header.columns;
-        Ok(Self { config: header.config, tasks, columns, names, learner, metrics, rounds, given })
+        let metrics = Metrics::restore(tasks.len(), header.config.learner.kind(), &metrics)?;
+        if let Some(problem) = header.labels.problem() {
+            return Err(inconsistent(problem));
+        }
+        let (rounds, given) = (header.rounds, Given::new(header.config.learner.kind()));
+        let Header { config, columns, labels, class_counts, threshold, .. } = header;
+        Ok(Self {
+            config,
+            tasks,
+            columns,
+            labels,
+            names,
+            learner,
+            metrics,
+            rounds,
+            class_counts,
+            threshold,
+            given,
+        })
     }
 
     /// Writes the model atomically: the file is at every moment either the old one or the new one, complete, and one

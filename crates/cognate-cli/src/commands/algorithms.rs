@@ -32,8 +32,11 @@ pub(crate) fn run(args: &AlgorithmsArgs) -> anyhow::Result<()> {
                 words.map(str::to_owned).to_vec()
             });
             let table = table(&["id", "what", "paper", "predict", "update", "memory"], rows).all_left();
+            let weighing: Vec<&str> =
+                REGISTRY.iter().filter(|about| about.weights).map(|about| about.id).collect();
+            let weighing = format!("examples may have weights with {}", weighing.join(", "));
             let legend = "s non-zeros, K tasks, d features, m mistakes; `cognate algorithms ID` explains one and its parameters";
-            output::print(&format!("{}\n\n{legend}", table.trim_fmt()))
+            output::print(&format!("{}\n\n{weighing}\n{legend}", table.trim_fmt()))
         }
     }
 }
@@ -50,6 +53,8 @@ fn as_json(about: &About) -> Value {
         "cost_class": about.cost_class,
         "keeps_examples": about.keeps_examples,
         "probabilities": about.probabilities,
+        "weights": about.weights,
+        "offsets": about.offsets,
         "shardable": about.shardable,
         "theorems": about.theorems,
         "defaults": LearnerConfig::from_id(about.id),
@@ -86,6 +91,13 @@ fn rounds(protocol: Protocol) -> &'static str {
     }
 }
 
+/// What it takes beside features and labels.
+fn takes(about: &About) -> String {
+    let what = [("weights", about.weights), ("offsets", about.offsets)];
+    let taken: Vec<&str> = what.into_iter().filter_map(|(name, takes)| takes.then_some(name)).collect();
+    if taken.is_empty() { "neither weights nor offsets".to_owned() } else { taken.join(", ") }
+}
+
 /// The theorems that bound its mistakes.
 fn bounds(about: &About) -> String {
     if about.theorems.is_empty() {
@@ -97,7 +109,7 @@ fn bounds(about: &About) -> String {
 
 fn explained(about: &About) -> String {
     let mut text = format!(
-        "{}: {}\n\npaper    {}\nrounds   {}\npredict  {}\nupdate   {}\nmemory   {}\nbounds   {}\n\nparameters\n",
+        "{}: {}\n\npaper    {}\nrounds   {}\npredict  {}\nupdate   {}\nmemory   {}\ntakes    {}\nbounds   {}\n\nparameters\n",
         about.id,
         about.title,
         about.paper,
@@ -105,6 +117,7 @@ fn explained(about: &About) -> String {
         about.predict_cost,
         about.update_cost,
         about.memory,
+        takes(about),
         bounds(about),
     );
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -1,7 +1,7 @@
 //! `cognate bound`: the mistakes of a model beside those that the theorems allow.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use cognate::bounds::{BestCoupling, Certificate, Comparator, Counted, Theorems, Transcript};
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::{inputs, load_model};
 use crate::args::{BoundArgs, StreamArgs};
+use crate::bad_lines::BadLineFile;
 use crate::output::{self, CheckFailed, spinner, table};
 use crate::settings::stream_config;
 use cognate_plot::numbers::count;
@@ -64,14 +65,15 @@ pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {
 
 /// Learns the stream again from the start; it must be the one that the model was learnt from.
 fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
-    let config = stream_of(model, &args.stream)?;
+    let config = stream_of(model, &args.stream, &args.data)?;
     if config.order == Order::Adversarial {
         bail!("--order adversarial: bounds are computed for streams of which every example is served");
     }
     let sources = inputs(&args.data)?;
     let mut fresh = model.unlearnt()?;
-    let read = ReadOptions::default().skip_bad(args.stream.skip_bad);
-    let memory = fresh.reader(sources, read)?.into_memory()?;
+    let mut bad_lines = BadLineFile::new(args.stream.bad_lines.as_deref())?;
+    let read = ReadOptions::default().skip_bad(args.stream.skip_bad).bad_lines(bad_lines.for_reader()?);
+    let memory = bad_lines.finish_with(fresh.reader(sources, read)?.into_memory())?;
     let mut stream = memory.ordered(config.order, config.seed, config.simultaneous);
     let options = RunOptions::of(&config);
     let transcript = Transcript::record(&mut fresh, &mut stream, &options)?;
@@ -90,9 +92,9 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
 }
 
 /// How the model's stream was read: what the model keeps, and the flags for the rest.
-fn stream_of(model: &Model, flags: &StreamArgs) -> anyhow::Result<StreamConfig> {
+fn stream_of(model: &Model, flags: &StreamArgs, data: &[PathBuf]) -> anyhow::Result<StreamConfig> {
     let base = model.run_config();
-    let stream = stream_config(flags, json!({ "stream": base.stream }))?;
+    let stream = stream_config(flags, data, json!({ "stream": base.stream }))?;
     let asked = ModelConfig::of(&RunConfig { stream: stream.clone(), ..base });
     let mut known = model.config().clone();
     known.seed = asked.seed;

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::args::DemoArgs;
 use crate::curves::Curves;
+use crate::judging::shown;
 use crate::output::{self, say, table};
 use crate::relation::RelationTable;
 use crate::reporting::{command_line, page_run};
@@ -70,6 +71,8 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
         learnt.push(learn_one_way(name, &learner, &made)?);
     }
     let text = comparison(&learnt);
+    let constant = learnt.first().and_then(|(model, _)| model.metrics().total().constant_error());
+    let constant = shown(constant, |error| percent(error, 2));
     let runs = learnt.into_iter().map(|(_, run)| run).collect::<Vec<_>>();
     if let Some(path) = &args.picture {
         let picture = stream_curves(&runs, Some(HIGHLIGHT)).0.draw(860.0, 340.0, Detail::Full).standalone();
@@ -87,14 +90,18 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
         ),
         notes: vec![format!(
             "The stream is made up, so the truth is known: labels are the sign of an inner product with each task's \
-             own vector in {} dimensions; {} of the labels are flipped.",
+             own vector in {} dimensions; {} of the labels are flipped. Always answering the label that has come most \
+             often so far errs on {}.",
             STREAM.features,
             percent(made.flipped as f64 / made.stream.len() as f64, 1),
+            constant,
         )],
         runs,
         highlight: HIGHLIGHT,
         outliers: (STREAM.tasks - STREAM.outliers..STREAM.tasks).collect(),
         truth: Some(truth(&made)),
+        comparison: None,
+        orders: 1,
         command: command_line(),
     });
     std::fs::write(&args.out, page).with_context(|| format!("--out {}", args.out.display()))?;
@@ -147,7 +154,16 @@ fn truth(made: &Synthetic) -> Relation {
     }
 }
 
+/// Errors of who always answers the label that has come most often so far.
+fn constant_row(model: &Model) -> Vec<String> {
+    let (related, outlier) = split(model);
+    let error = |tally: &Tally| shown(tally.constant_error(), |error| percent(error, 2));
+    let errors = [error(model.metrics().total()), error(&related), error(&outlier)];
+    ["constant guess".to_owned()].into_iter().chain(errors).collect()
+}
+
 fn comparison(learnt: &[(Model, Run)]) -> String {
+    let constant = learnt.first().map(|(model, _)| constant_row(model));
     let rows = learnt.iter().map(|(model, run)| {
         let (related, outlier) = split(model);
         let total = model.metrics().total();
@@ -159,7 +175,8 @@ fn comparison(learnt: &[(Model, Run)]) -> String {
             count(total.mistakes),
         ]
     });
-    table(&["learner", "error", "relatives", "outlier", "mistakes"], rows).trim_fmt()
+    table(&["learner", "error", "relatives", "outlier", "mistakes"], constant.into_iter().chain(rows))
+        .trim_fmt()
 }
 
 /// Counts of the related tasks, and of the outliers.
@@ -168,9 +185,7 @@ fn split(model: &Model) -> (Tally, Tally) {
     for task in model.tasks().sorted() {
         let number: usize = model.tasks().name(task).parse().unwrap_or(0);
         let side = if number + STREAM.outliers <= STREAM.tasks { &mut related } else { &mut outlier };
-        let tally = model.metrics().task(task);
-        side.examples += tally.examples;
-        side.mistakes += tally.mistakes;
+        side.merge(&model.metrics().task(task));
     }
     (related, outlier)
 }

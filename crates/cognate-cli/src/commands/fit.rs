@@ -17,7 +17,9 @@ use serde_json::{Value, json};
 
 use super::{check_outputs, inputs};
 use crate::args::FitArgs;
+use crate::bad_lines::BadLineFile;
 use crate::interrupt::Interrupt;
+use crate::model_file::claim;
 use crate::output::{self, Ended, Interrupted, say, shown_name, spinner, table};
 use crate::peak_memory::{free_memory_bytes, peak_memory_bytes};
 use crate::relation::RelationTable;
@@ -25,7 +27,7 @@ use crate::reporting::{LARGEST_RELATION, command_line};
 use crate::settings::{candidates, fit_config};
 use cognate_plot::numbers::duration;
 use cognate_plot::numbers::{count, percent};
-use cognate_plot::page::fit::{FitPage, Path as SelectedPath, fit_page};
+use cognate_plot::page::fit::{Chosen, FitPage, Path as SelectedPath, fit_page};
 
 /// Number of lambdas tried by default.
 const LAMBDAS: usize = 13;
@@ -35,11 +37,19 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut config = fit_config(args)?;
     config.validate()?;
-    check_outputs(&[("model", &args.model), ("report", &args.report)])?;
+    let advice = "--overwrite replaces it; or name another file";
+    // Held until the end of the run.
+    let _lock = args.model.as_ref().map(|model| claim(model, args.overwrite, advice)).transpose()?;
+    check_outputs(&[("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
-    let read = ReadOptions::default().labels(Labels::Real).skip_bad(args.skip_bad).stop(interrupt.flag());
+    let mut bad_lines = BadLineFile::new(args.bad_lines.as_deref())?;
+    let read = ReadOptions::default()
+        .labels(Labels::Real)
+        .skip_bad(args.skip_bad)
+        .stop(interrupt.flag())
+        .bad_lines(bad_lines.for_reader()?);
     let mut reader = config.reader(inputs(&args.data)?, read)?;
-    let examples = Examples::read(&mut reader, &config.declared_tasks()?)?;
+    let examples = bad_lines.finish_with(Examples::read(&mut reader, &config.declared_tasks()?))?;
     if interrupt.asked() {
         return Err(Interrupted.into());
     }
@@ -91,6 +101,7 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
         })?;
     }
     done.warn(stopped);
+    bad_lines.warn(examples.skipped());
     if args.json {
         output::print_json(&done.as_json())?;
     } else {
@@ -206,9 +217,6 @@ impl Done<'_> {
                 count(self.examples.unlabelled())
             ));
         }
-        if self.examples.skipped() > 0 {
-            say(&format!("warning: skipped {} bad lines", self.examples.skipped()));
-        }
         if self.fitted.status.stopped != Stopped::Converged {
             say(&format!("warning: {}; a larger max-iterations or tolerance may help", self.fitted.status));
         }
@@ -302,7 +310,10 @@ impl Done<'_> {
                 examples: self.examples.len() as u64,
                 objectives: self.fitted.objectives.clone(),
                 paths: self.selection.map(paths).unwrap_or_default(),
-                chosen: self.selection.map(|selection| choice(&selection.candidates[selection.best].config)),
+                chosen: self.selection.map(|selection| {
+                    let best = &selection.candidates[selection.best];
+                    Chosen { name: choice(&best.config), lambda: best.config.lambda, error: best.error }
+                }),
                 is_classification: classes,
                 relation,
                 config: json!(self.model.config()),

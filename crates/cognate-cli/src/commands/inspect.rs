@@ -8,12 +8,13 @@ use cognate::Naming;
 use cognate::fit::FitStatus;
 use cognate::internal::FORMAT_VERSION;
 use cognate::model::Unusual;
-use cognate::{Learner, Model};
+use cognate::{Learner, Model, TaskId};
 use serde_json::json;
 
 use super::load_model;
 use super::predict::write_csv_field;
 use crate::args::InspectArgs;
+use crate::judging::{digits, shown};
 use crate::output::{self, CheckFailed, bytes, say, shown_name, stdout, table};
 use crate::reporting::model_bytes;
 use cognate_plot::numbers::{count, percent};
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
         return output::print_json(&as_json(&model));
     }
     if args.weights {
-        return print_weights(&model);
+        return print_weights(&model, &args.tasks);
     }
     if args.supports {
         return print_supports(&model);
@@ -52,7 +53,9 @@ fn as_json(model: &Model) -> serde_json::Value {
         "examples": total.examples,
         "mistakes": total.mistakes,
         "error": total.error(),
+        "constant_error": total.constant_error(),
         "f1": total.f1(),
+        "measures": total.measures(None),
         "updates": total.updates,
         "queries": total.queries,
         "unlabelled": model.metrics().unlabelled(),
@@ -91,6 +94,8 @@ fn overview(model: &Model) -> anyhow::Result<String> {
         ("rounds", count(model.rounds())),
         ("examples", count(total.examples)),
         ("mistakes", format!("{} ({})", count(total.mistakes), percent(total.error(), 2))),
+        ("constant", shown(total.constant_error(), |error| percent(error, 2))),
+        ("log loss", shown(total.log_loss(), digits)),
         ("F1", percent(total.f1(), 2)),
         ("updates", count(total.updates)),
     ];
@@ -141,11 +146,17 @@ fn strengths_text(strengths: &[(f64, f64)]) -> String {
     format!("{} leads ({})", b(leader), all.join(", "))
 }
 
-fn print_weights(model: &Model) -> anyhow::Result<()> {
+/// Weights of these tasks, or of all; one task at a time is held in memory.
+fn print_weights(model: &Model, only: &[String]) -> anyhow::Result<()> {
+    let tasks = if only.is_empty() {
+        model.tasks().sorted()
+    } else {
+        only.iter().map(|name| model.task(name)).collect::<Result<Vec<TaskId>, _>>()?
+    };
     let mut out = stdout();
     out.write_all(b"task,feature,value\n")?;
     let labels = model.feature_labels();
-    for task in model.tasks().sorted() {
+    for task in tasks {
         for (feature, weight) in model.learner().as_inspect().weights(task) {
             write_csv_field(&mut out, model.tasks().name(task))?;
             out.write_all(b",")?;

@@ -12,81 +12,103 @@ use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
 use cognate::run::{Observer, Progress, RoundReport, RunOptions, UnlabelledReport};
 use cognate::stream::{Format, Input, Labels, ReadOptions, StreamConfig};
-use cognate::{Model, RunConfig, RunError, Tasks};
+use cognate::{Model, ModelLock, RunConfig, RunError, Tasks};
 use serde_json::json;
 
-use super::{check_outputs, inputs, load_model};
+use super::{check_outputs, inputs, load_model, note_positive};
 use crate::args::LearnArgs;
 use crate::ask::Ask;
+use crate::bad_lines::BadLineFile;
 use crate::curves::Curves;
 use crate::interrupt::Interrupt;
+use crate::judging::{Judge, Judged};
+use crate::model_file::claim;
 use crate::output::{self, Ended, Interrupted, say};
 use crate::progressive::Progressive;
-use crate::reporting::{command_line, page_run};
+use crate::reporting::{command_line, judged_run};
 use crate::rounds::count_rounds;
+use crate::same_file::is_same_file;
 use crate::saving::{Fate, Saver};
 use crate::settings::run_config;
-use crate::trace::Trace;
+use crate::threshold::Choosing;
+use crate::trace::{self, Trace};
 use cognate_plot::numbers::count;
 use cognate_plot::page::report::learn_page;
-use summary::{Counts, Finished, summary, summary_text};
+use summary::{Counts, Finished, LastLine, summary, summary_text};
 
 /// Runs the command.
 pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
-    let (mut model, stream_config) = prepare(args)?;
+    let interrupt = Interrupt::listen_for_saves()?;
+    // Held until the end of the run.
+    let _lock = claim_model(args)?;
+    let mut bad_lines = BadLineFile::new(args.stream.bad_lines.as_deref())?;
+    let (mut model, stream_config) = prepare(args, &interrupt, &mut bad_lines)?;
     let sources = inputs(&args.data)?;
     check_learn_outputs(args, &stream_config)?;
+    let read = ReadOptions::default()
+        .labels(if args.ask.is_some() { Labels::Kept } else { Labels::Optional })
+        .skip_bad(args.stream.skip_bad)
+        .stop(interrupt.flag())
+        .bad_lines(bad_lines.for_reader()?);
     let mut watch = Watch {
         trace: args.trace.as_deref().map(Trace::create).transpose()?,
         ask: args.ask.as_deref().map(|path| Ask::create(path, &stream_config.format)).transpose()?,
         curves: args.report.as_ref().map(|_| Curves::new()),
-        interrupt: Interrupt::listen()?,
-        table: Progressive::start(
-            quiet,
-            !model.config().query.is_all(),
-            model.metrics().total(),
-            known_size(&sources, &stream_config),
-        ),
+        choosing: Choosing::start(&mut model, args.threshold.as_deref())?,
+        interrupt,
+        bad_lines,
+        table: Progressive::start(quiet, &model, known_size(&sources, &stream_config)),
+        judge: Judge::new(&model, stream_config.passes),
         saver: Saver::new(args.model.clone(), args.save_every, &model),
         stopped: false,
     };
     let before = Counts::of(&model);
-    let read = ReadOptions::default()
-        .labels(if args.ask.is_some() { Labels::Kept } else { Labels::Optional })
-        .skip_bad(args.stream.skip_bad)
-        .stop(watch.interrupt.flag());
     let mut stream = model.open(sources, &stream_config, read)?;
     let options = RunOptions { threads: args.threads, ..RunOptions::of(&stream_config) };
     let learnt = model.learn(&mut *stream, &options, &mut watch);
     watch.table.finish(model.metrics());
     let seconds = watch.table.elapsed();
+    if let Some(choosing) = watch.choosing.take() {
+        choosing.finish(&mut model);
+    }
     let stopped = watch.stopped;
     let skipped = learnt.as_ref().map_or(0, |progress| progress.skipped);
     let run = Finished { seconds, skipped, ..before.until(&model) };
-    write_outputs(args, &model, &run, learnt.err(), watch)?;
+    let judge = std::mem::replace(&mut watch.judge, Judge::new(&model, 1));
+    let judged = judge.finish(model.metrics());
+    let note = write_outputs(args, &model, &run, &judged, learnt.err(), &mut watch)?;
     warn(args, &run, stopped);
+    watch.bad_lines.warn(run.skipped);
     note_shared_slots(&model);
+    if run.examples > 0 {
+        note_positive(model.config().positive.as_deref(), model.label_names());
+    }
     if !quiet {
         model.learner().as_inspect().remarks().iter().for_each(|remark| say(remark));
     }
-    if args.json {
-        output::print_json(&summary(&model, &run))?;
-    } else {
-        output::print(&summary_text(&model, &run))?;
-    }
+    let notes = judged.notes(&model);
+    notes.iter().filter(|note| !quiet || note.starts_with("warning: ")).for_each(|note| say(note));
+    print_summary(args, &model, &run, &judged).map_err(|error| {
+        if output::is_closed_pipe(&error) {
+            return error;
+        }
+        Ended { problems: vec![error.context("standard output")], model: note }.into()
+    })?;
     // The system takes everything back at once; a hundred thousand tables one by one take longer.
     std::mem::forget(model);
     if stopped { Err(Interrupted.into()) } else { Ok(()) }
 }
 
-/// Writes the model first, whatever ended the run, then everything else, and tells all that went wrong.
+/// Writes the model first, whatever ended the run, then everything else, and tells all that went wrong; gives what became of
+/// the model.
 fn write_outputs(
     args: &LearnArgs,
     model: &Model,
     run: &Finished,
+    judged: &Judged,
     ended_by: Option<RunError>,
-    mut watch: Watch,
-) -> Result<(), Ended> {
+    watch: &mut Watch,
+) -> Result<Option<String>, Ended> {
     let examples = run.examples + run.unlabelled;
     let saved = watch.saver.finish(model, ended_by.as_ref(), examples);
     let note = watch.saver.note(&saved, examples);
@@ -95,20 +117,53 @@ fn write_outputs(
     if let Fate::Failed(error) = saved {
         problems.push(error.into());
     }
-    if let (Some(trace), Some(path)) = (watch.trace, &args.trace) {
+    if let (Some(trace), Some(path)) = (watch.trace.as_mut(), &args.trace) {
         problems.extend(trace.finish(path).err());
     }
-    if let (Some(ask), Some(path)) = (watch.ask, &args.ask) {
+    problems.extend(watch.bad_lines.finish().err());
+    if let (Some(ask), Some(path)) = (watch.ask.take(), &args.ask) {
         problems.extend(ask.finish(path).err());
     }
     if let (true, Some(curves), Some(path)) = (is_whole, &watch.curves, &args.report) {
-        problems.extend(write_report(path, model, curves, run.seconds).err());
+        problems.extend(write_report(path, model, curves, judged, run.seconds).err());
     }
-    if problems.is_empty() { Ok(()) } else { Err(Ended { problems, model: note }) }
+    if !problems.is_empty() {
+        return Err(Ended { problems, model: note });
+    }
+    if let (true, Some(note)) = (watch.output_is_closed(), &note) {
+        say(&format!("standard output was closed, which ended the run; {note}"));
+    }
+    Ok(note)
+}
+
+/// Prints the result where the trace is not.
+fn print_summary(args: &LearnArgs, model: &Model, run: &Finished, judged: &Judged) -> anyhow::Result<()> {
+    match (args.json, args.trace.as_deref().is_some_and(trace::is_stdout)) {
+        (true, true) => output::print_json_line(&LastLine { summary: summary(model, run, judged) }),
+        (true, false) => output::print_json(&summary(model, run, judged)),
+        (false, true) => {
+            output::print_aside(&summary_text(model, run, judged));
+            Ok(())
+        }
+        (false, false) => output::print(&summary_text(model, run, judged)),
+    }
+}
+
+/// The right to write the model, if one is to be written.
+fn claim_model(args: &LearnArgs) -> anyhow::Result<Option<ModelLock>> {
+    let Some(model) = &args.model else { return Ok(None) };
+    let goes_on = args.resume.as_ref().is_some_and(|resumed| is_same_file(resumed, model));
+    let shown = model.display();
+    let advice = format!("--resume {shown} learns on from it, --overwrite replaces it; or name another file");
+    claim(model, args.overwrite || goes_on, &advice).map(Some)
 }
 
 /// A fresh model of the config, or the one to resume.
-fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
+fn prepare(
+    args: &LearnArgs,
+    interrupt: &Interrupt,
+    bad_lines: &mut BadLineFile,
+) -> anyhow::Result<(Model, StreamConfig)> {
     let Some(path) = &args.resume else {
         let mut config = run_config(args, json!({}))?;
         if config.learner.about().protocol == Protocol::Batch {
@@ -118,8 +173,12 @@ fn prepare(args: &LearnArgs) -> anyhow::Result<(Model, StreamConfig)> {
             );
         }
         if config.learner.wants_rounds() {
-            let rounds = count_rounds(&config, &inputs(&args.data)?, args.stream.skip_bad)?;
-            config.learner.set_rounds(rounds);
+            let read = ReadOptions::default()
+                .skip_bad(args.stream.skip_bad)
+                .stop(interrupt.flag())
+                .bad_lines(bad_lines.for_reader()?);
+            let counted = count_rounds(&config, &inputs(&args.data)?, read, interrupt);
+            config.learner.set_rounds(bad_lines.finish_with(counted)?);
         }
         return Ok((Model::new(&config)?, config.stream));
     };
@@ -158,8 +217,7 @@ fn check_learn_outputs(args: &LearnArgs, stream: &StreamConfig) -> anyhow::Resul
     if args.ask.as_deref() == Some(Path::new("-")) {
         bail!("--ask -: standard output carries the summary; name a file");
     }
-    let outputs =
-        [("model", &args.model), ("trace", &args.trace), ("ask", &args.ask), ("report", &args.report)];
+    let outputs = [("trace", &args.trace), ("ask", &args.ask), ("report", &args.report)];
     check_outputs(&outputs)
 }
 
@@ -174,10 +232,32 @@ struct Watch {
     trace: Option<Trace>,
     ask: Option<Ask>,
     curves: Option<Curves>,
+    choosing: Option<Choosing>,
     table: Progressive,
+    judge: Judge,
     interrupt: Interrupt,
+    bad_lines: BadLineFile,
     saver: Saver,
     stopped: bool,
+}
+
+impl Watch {
+    /// Whether nobody reads the trace on standard output any more.
+    fn output_is_closed(&self) -> bool {
+        self.trace.as_ref().is_some_and(Trace::is_closed_pipe)
+    }
+
+    /// Saves and flushes what is due; breaks where the run is to end.
+    fn between_batches(&mut self, model: &Model) -> ControlFlow<()> {
+        self.saver.batch_done(model, self.interrupt.take_save())?;
+        self.stopped = self.interrupt.asked();
+        self.trace.iter_mut().for_each(Trace::flush);
+        self.ask.iter_mut().for_each(Ask::flush);
+        let failed = self.trace.as_ref().is_some_and(Trace::has_failed)
+            || self.ask.as_ref().is_some_and(Ask::has_failed)
+            || self.bad_lines.has_failed();
+        if self.stopped || failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 impl Observer for Watch {
@@ -187,6 +267,10 @@ impl Observer for Watch {
         }
         if let Some(curves) = &mut self.curves {
             curves.count(report.task, report.mistake, report.queried);
+        }
+        self.judge.observe(report);
+        if let Some(choosing) = &mut self.choosing {
+            choosing.count(report.label, report.margin, report.weight);
         }
         self.table.observe(metrics);
     }
@@ -202,12 +286,13 @@ impl Observer for Watch {
 
     fn batch_done(&mut self, progress: Progress, model: &Model) -> ControlFlow<()> {
         self.table.position(progress.position);
-        self.saver.batch_done(model)?;
-        self.stopped = self.interrupt.asked();
-        self.ask.iter_mut().for_each(Ask::flush);
-        let failed = self.trace.as_ref().is_some_and(Trace::has_failed)
-            || self.ask.as_ref().is_some_and(Ask::has_failed);
-        if self.stopped || failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.judge.batch_done(progress, model.metrics());
+        let flow = self.between_batches(model);
+        if flow.is_break() {
+            // The next line of a pipe may be long in coming.
+            self.interrupt.end_reading();
+        }
+        flow
     }
 }
 
@@ -230,9 +315,6 @@ fn warn(args: &LearnArgs, run: &Finished, stopped: bool) {
         )),
         None => {}
     }
-    if run.skipped > 0 {
-        say(&format!("warning: skipped {} bad lines", run.skipped));
-    }
 }
 
 fn note_shared_slots(model: &Model) {
@@ -246,9 +328,15 @@ fn note_shared_slots(model: &Model) {
     }
 }
 
-fn write_report(path: &Path, model: &Model, curves: &Curves, seconds: Duration) -> anyhow::Result<()> {
+fn write_report(
+    path: &Path,
+    model: &Model,
+    curves: &Curves,
+    judged: &Judged,
+    seconds: Duration,
+) -> anyhow::Result<()> {
     let name = model.config().learner.id();
-    let page = learn_page(&page_run(name, model, curves, seconds.as_secs_f64()), &command_line());
+    let page = learn_page(&judged_run(name, model, curves, judged, seconds.as_secs_f64()), &command_line());
     std::fs::write(path, page).with_context(|| format!("--report {}", path.display()))?;
     say(&format!("report: {}", path.display()));
     Ok(())

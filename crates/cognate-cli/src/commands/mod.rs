@@ -4,7 +4,9 @@ pub(crate) mod algorithms;
 pub(crate) mod bound;
 pub(crate) mod compare;
 pub(crate) mod demo;
+pub(crate) mod export;
 pub(crate) mod fit;
+pub(crate) mod forget;
 pub(crate) mod inspect;
 pub(crate) mod lab;
 pub(crate) mod learn;
@@ -16,7 +18,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use cognate::Model;
-use cognate::stream::Input;
+use cognate::stream::{Input, LabelNames};
+
+use crate::output::{say, shown_name};
 
 /// Inputs as the user named them.
 fn inputs(data: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
@@ -33,11 +37,9 @@ fn inputs(data: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 /// Fails now rather than after an hour, and before anything is overwritten; outputs are named by their flags.
 fn check_outputs(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
     for (flag, path) in outputs.iter().filter_map(|(flag, path)| Some((*flag, path.as_ref()?))) {
-        match flag {
-            "model" => Model::check_target(path)?,
-            // Written as the run goes, from its first example on.
-            "trace" => {}
-            _ => try_to_write(path).with_context(|| format!("--{flag} {}", path.display()))?,
+        // The trace is written as the run goes, from its first example on.
+        if flag != "trace" {
+            try_to_write(path).with_context(|| format!("--{flag} {}", path.display()))?;
         }
     }
     Ok(())
@@ -52,6 +54,13 @@ fn try_to_write(path: &Path) -> std::io::Result<()> {
         let _ = std::fs::remove_file(path);
     }
     Ok(())
+}
+
+/// Says so where no line has had the label that was said to be the positive one.
+fn note_positive(positive: Option<&str>, names: &LabelNames) {
+    if let Some(positive) = positive.filter(|_| names.positive().is_none()) {
+        say(&format!("warning: --positive {}: no line has this label", shown_name(positive)));
+    }
 }
 
 /// Reads a model; an error names the file.

@@ -5,19 +5,23 @@ use std::ops::ControlFlow;
 
 use anyhow::bail;
 use cognate::fit::Kind;
-use cognate::metrics::Reliability;
 use cognate::model::{Prediction, Predictions};
-use cognate::{Model, ReadOptions, TaskId};
-use serde_json::json;
+use cognate::stream::LabelNames;
+use cognate::{Example, Model, ReadOptions, SparseView, TaskId};
+use serde_json::{Value, json};
 
 use super::{inputs, load_model};
 use crate::args::PredictArgs;
-use crate::output::{say, stdout, table};
-use cognate_plot::numbers::count;
+use crate::bad_lines::BadLineFile;
+use crate::formats::prediction_format;
+use crate::labelled::Labelled;
+use crate::output::{say, stdout};
+use crate::threshold;
 
 /// Runs the command.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
-    let model = load_model(&args.model)?;
+    let mut model = load_model(&args.model)?;
+    threshold::apply(&mut model, args.threshold.as_deref())?;
     let learner = model.learner();
     if args.probability && learner.as_inspect().probability(0.0).is_none() {
         bail!(
@@ -25,35 +29,43 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
             learner.about().id
         );
     }
-    let read = ReadOptions::default().skip_bad(args.skip_bad);
-    let mut reader = model.prediction_reader(inputs(&args.data)?, read)?;
+    let nothing = SparseView::try_new(&[], &[])?;
+    if args.uncertainty && learner.as_predict().variance(TaskId(0), nothing).is_none() {
+        bail!(
+            "--uncertainty: this {} does not know how sure its margins are; `adaptive` with the logistic loss does",
+            learner.about().id
+        );
+    }
+    let mut bad_lines = BadLineFile::new(args.bad_lines.as_deref())?;
+    let read = ReadOptions::default().skip_bad(args.skip_bad).bad_lines(bad_lines.for_reader()?);
+    let format = prediction_format(&model, &args.text, &args.data)?;
+    let mut reader = model.prediction_reader_of(&format, inputs(&args.data)?, read)?;
     let mut out = stdout();
     if !args.json {
-        let last = if args.probability { ",probability" } else { "" };
-        writeln!(out, "task,label,margin{last}")?;
+        let probability = if args.probability { ",probability" } else { "" };
+        let uncertainty = if args.uncertainty { ",uncertainty" } else { "" };
+        writeln!(out, "line,id,task,label,margin{probability}{uncertainty}")?;
     }
     let (mut failed, mut skipped) = (None, 0);
     let mut seen = Seen::default();
-    model.predict(&mut reader, args.threads, &mut |predictions| {
+    let predicted = model.predict(&mut reader, args.threads, &mut |predictions| {
         skipped += predictions.batch().skipped();
         match write_batch(&mut out, predictions, &model, args, &mut seen) {
+            Ok(()) if bad_lines.has_failed() => ControlFlow::Break(()),
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);
                 ControlFlow::Break(())
             }
         }
-    })?;
+    });
+    bad_lines.finish_with(predicted)?;
     if let Some(error) = failed {
         return Err(error.into());
     }
     out.flush()?;
-    if skipped > 0 {
-        say(&format!("warning: skipped {skipped} bad lines"));
-    }
-    if seen.reliability.examples() > 0 {
-        say(&reliability_report(&seen.reliability));
-    }
+    bad_lines.warn(skipped);
+    seen.labelled.lines().iter().for_each(|line| say(line));
     Ok(())
 }
 
@@ -62,30 +74,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
 struct Seen {
     /// The best class so far of a line that is an example of every class.
     best: Option<(TaskId, f64)>,
-    /// Probabilities beside the labels of examples that have one.
-    reliability: Reliability,
-}
-
-/// The calibration table.
-fn reliability_report(reliability: &Reliability) -> String {
-    let percent =
-        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", 100.0 * share));
-    let rows = reliability.bins().iter().enumerate().map(|(at, bin)| {
-        vec![
-            format!("{} to {} %", 10 * at, 10 * (at + 1)),
-            percent(bin.mean_said()),
-            percent(bin.share_came()),
-            count(bin.examples),
-        ]
-    });
-    format!(
-        "reliability on {} labelled examples: log loss {:.4}, Brier score {:.4}, calibration error {:.2} %\n{}",
-        count(reliability.examples()),
-        reliability.log_loss(),
-        reliability.brier(),
-        100.0 * reliability.calibration_error(),
-        table(&["probability", "said", "came", "examples"], rows),
-    )
+    /// Predictions beside the labels of examples that have one.
+    labelled: Labelled,
 }
 
 fn write_batch(
@@ -93,12 +83,17 @@ fn write_batch(
     predictions: &Predictions<'_>,
     model: &Model,
     args: &PredictArgs,
-    Seen { best, reliability }: &mut Seen,
+    Seen { best, labelled }: &mut Seen,
 ) -> std::io::Result<()> {
     let regression = model.kind() == Some(Kind::Regression);
-    let classes = model.config().one_vs_all;
-    for (example, mut margin) in predictions.iter() {
+    let (classes, signs) = (model.config().one_vs_all, LabelNames::default());
+    let mut skipped = predictions.batch().skipped_lines().iter().peekable();
+    for (at, (example, mut margin)) in predictions.iter().enumerate() {
+        while let Some((_, line)) = skipped.next_if(|(before, _)| *before <= at) {
+            write_skipped(out, *line, args)?;
+        }
         let mut task = example.task;
+        labelled.count(model, example, margin);
         if classes {
             let known = task.index() < model.tasks().len();
             // A line is an example of every class in turn; its answer is the best of those that the model knows.
@@ -114,30 +109,67 @@ fn write_batch(
         let name = predictions.task_name(task);
         let Prediction { label, probability, .. } = predictions.of(margin);
         let probability = probability.filter(|_| args.probability);
-        if let Some(probability) = probability
-            && !classes
-            && !example.label.is_nan()
-        {
-            reliability.record(probability, example.label);
-        }
+        let uncertainty =
+            args.uncertainty.then(|| predictions.uncertainty(Example { task, ..example })).flatten();
+        let (line, id) = (predictions.batch().line(at), predictions.id(at));
+        // Whether a class is the right one is said by sign.
+        let word = if classes { signs.name(label) } else { model.label_names().name(label) };
         if args.json {
-            let label = if regression { json!(label) } else { json!(label as i64) };
-            let mut line = json!({ "task": name, "label": label, "margin": margin });
+            let label = if regression { json!(label) } else { json_label(word) };
+            let mut row = json!({ "line": line, "task": name, "label": label, "margin": margin });
+            if let Some(id) = id {
+                row["id"] = id.into();
+            }
             if let Some(probability) = probability {
-                line["probability"] = probability.into();
+                row["probability"] = probability.into();
             }
-            writeln!(out, "{line}")?;
+            if let Some(uncertainty) = uncertainty {
+                row["uncertainty"] = uncertainty.into();
+            }
+            writeln!(out, "{row}")?;
         } else {
+            write!(out, "{line},")?;
+            write_csv_field(out, id.unwrap_or_default())?;
+            out.write_all(b",")?;
             write_csv_field(out, name)?;
-            write!(out, ",{label},{margin:?}")?;
-            match probability {
-                Some(probability) => writeln!(out, ",{probability:?}")?,
-                None => writeln!(out)?,
+            out.write_all(b",")?;
+            if regression {
+                write!(out, "{label}")?;
+            } else {
+                write_csv_field(out, word)?;
             }
+            write!(out, ",{margin:?}")?;
+            for more in [probability, uncertainty].into_iter().flatten() {
+                write!(out, ",{more:?}")?;
+            }
+            writeln!(out)?;
         }
+    }
+    for (_, line) in skipped {
+        write_skipped(out, *line, args)?;
     }
     // The sender may wait for these answers before sending more.
     out.flush()
+}
+
+/// A line that was skipped keeps its row, so that rows and lines stay side by side.
+fn write_skipped(out: &mut impl Write, line: u64, args: &PredictArgs) -> std::io::Result<()> {
+    if args.json {
+        let nothing = json!({ "line": line, "task": null, "label": null, "margin": null });
+        writeln!(out, "{nothing}")
+    } else {
+        let more = usize::from(args.probability) + usize::from(args.uncertainty);
+        writeln!(out, "{line},,,,{}", ",".repeat(more))
+    }
+}
+
+/// A label as JSON: numbers and truths as such, other words as texts.
+fn json_label(word: &str) -> Value {
+    match word {
+        "true" => json!(true),
+        "false" => json!(false),
+        word => word.parse::<i64>().map_or_else(|_| json!(word), |number| json!(number)),
+    }
 }
 
 /// A CSV field, quoted if necessary.

@@ -23,6 +23,9 @@ const PAIRS: usize = 12;
 /// Longest name over a column.
 const COLUMN_NAME: usize = 10;
 
+/// Width of a heatmap in a file of its own, which has no page to fit: room for the names of some 150 tasks.
+const PICTURE: f64 = 2000.0;
+
 /// Runs the command.
 pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     let model = load_model(&args.model)?;
@@ -39,14 +42,14 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     if let Some(path) = &args.svg {
         let heatmap = shown.heatmap(heading);
         let heatmap = if is_clustered { heatmap.clustered(&clustering) } else { heatmap };
-        write("--svg", path, &heatmap.draw())?;
+        write("--svg", path, &heatmap.draw_within(PICTURE))?;
         if !quiet {
             say(&format!("picture: {}", path.display()));
         }
     }
     if let Some(path) = &args.graph {
         let pairs = pairs::by_strength(&correlation.matrix);
-        let threshold = args.threshold.unwrap_or_else(|| pairs::readable_threshold(&pairs, tasks.len()));
+        let threshold = args.threshold.unwrap_or_else(|| pairs::readable_threshold(&pairs));
         let order = if is_clustered { clustering.order.clone() } else { (0..tasks.len()).collect() };
         let drawing = correlation.graph(&pairs, threshold, order).draw();
         write("--graph", path, &drawing)?;

@@ -118,9 +118,9 @@ fn compressed_files_are_recognised_whatever_they_are_called() {
     let (first, second) = text.split_at(text[..text.len() / 2].rfind('\n').unwrap() + 1);
     folder.write("members.gz", [gzip(first), gzip(second)].concat());
     folder.write("zstd", zstd::encode_all(text.as_bytes(), 3).unwrap());
-    folder.output("learn plain.svm --quiet --model plain.cog");
+    folder.output("learn plain.svm --quiet --overwrite --model plain.cog");
     for name in ["zipped.svm", "members.gz", "zstd"] {
-        folder.output(&format!("learn {name} --quiet --model m.cog"));
+        folder.output(&format!("learn {name} --quiet --overwrite --model m.cog"));
         assert_eq!(folder.read("m.cog"), folder.read("plain.cog"), "{name}");
     }
 }
@@ -171,14 +171,14 @@ fn several_files_are_one_stream() {
 fn standard_input_is_a_file_like_any_other() {
     let text = related(3, 300);
     let folder = Folder::with("all.svm", &text);
-    folder.output("learn all.svm --quiet --model all.cog");
+    folder.output("learn all.svm --quiet --overwrite --model all.cog");
     let inputs = [text.clone().into_bytes(), gzip(&text), zstd::encode_all(text.as_bytes(), 3).unwrap()];
     for input in inputs {
-        folder.run_with_input("learn - --quiet --model m.cog", input).assert_done();
+        folder.run_with_input("learn - --quiet --overwrite --model m.cog", input).assert_done();
         assert_eq!(folder.read("m.cog"), folder.read("all.cog"));
     }
-    folder.run_with_input("learn - --quiet --model m.cog --passes 2", text).assert_done();
-    folder.output("learn all.svm --quiet --model twice.cog --passes 2");
+    folder.run_with_input("learn - --quiet --overwrite --model m.cog --passes 2", text).assert_done();
+    folder.output("learn all.svm --quiet --overwrite --model twice.cog --passes 2");
     assert_eq!(
         folder.read("m.cog"),
         folder.read("twice.cog"),

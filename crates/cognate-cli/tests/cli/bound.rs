@@ -8,7 +8,9 @@ use super::support::{Folder, number, redacted, related};
 /// A folder with a stream of three tasks and a model learnt from it.
 fn folder(flags: &str) -> Folder {
     let folder = Folder::with("a.svm", related(3, 400));
-    folder.output(&format!("learn a.svm --learner perceptron --quiet --normalize l2 --model m.cog {flags}"));
+    folder.output(&format!(
+        "learn a.svm --learner perceptron --quiet --normalize l2 --overwrite --model m.cog {flags}"
+    ));
     folder
 }
 
@@ -103,7 +105,7 @@ fn a_models_own_weights_are_a_comparator() {
     assert!((number(quadratic, "/value") - 15.0).abs() < 1e-9, "{quadratic}");
     // A task whose name has commas and quotes.
     folder.write("b.svm", "+1 task:a,\"b 1:1\n-1 task:a,\"b 1:-1\n");
-    folder.output("learn --learner perceptron b.svm --quiet --model m.cog");
+    folder.output("learn --learner perceptron b.svm --quiet --overwrite --model m.cog");
     folder.write("u.csv", folder.output("inspect m.cog --weights"));
     assert!(folder.text("u.csv").contains("\"a,\"\"b\",1,"), "{}", folder.text("u.csv"));
     assert_eq!(certificates(&folder, "b.svm --comparator u.csv")["certificates"][0]["loss"], 0.0);

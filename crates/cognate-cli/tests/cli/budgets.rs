@@ -29,8 +29,8 @@ fn every_learner_keeps_its_budget_saves_and_resumes() {
         // An example of six features takes at least 96 + 6 * 80 + 16 bytes.
         for (budget, most) in [("budget=9", 9), ("budget=6kB", 10)] {
             let learn = format!("--learner {learner} --set {budget} --set kernel=gaussian --tasks 3");
-            let whole = folder.summary(&format!("a.svm {learn} --model whole.cog"));
-            folder.output(&format!("learn first.svm --quiet {learn} --model m.cog"));
+            let whole = folder.summary(&format!("a.svm {learn} --overwrite --model whole.cog"));
+            folder.output(&format!("learn first.svm --quiet {learn} --overwrite --model m.cog"));
             let resumed = folder.summary("second.svm --resume m.cog --model m.cog");
             assert!(folder.read("m.cog") == folder.read("whole.cog"), "{learn}");
             assert_eq!(whole["mistakes"], resumed["mistakes"], "{learn}");
@@ -49,7 +49,7 @@ fn supports_are_listed_with_their_coefficients() {
     let folder = folder();
     for learner in LEARNERS {
         folder.output(&format!(
-            "learn a.svm --quiet --learner {learner} --set graph=disconnected --model m.cog"
+            "learn a.svm --quiet --learner {learner} --set graph=disconnected --overwrite --model m.cog"
         ));
         // A projection that ignores tasks lets the first example stand for the second.
         let second = if learner == "budget-shared-projectron" { "" } else { "2,bob,-1.0\n" };
@@ -90,24 +90,28 @@ fn budgets_and_thresholds_are_refused_by_name_with_their_range() {
 #[test]
 fn an_example_larger_than_the_budget_is_not_kept_and_that_is_said() {
     let folder = Folder::with("a.svm", "+1 task:ann 1:1 2:1 3:1 4:1\n-1 task:bob 1:1\n");
-    // Two tasks take 512 of them, which leaves 200 for examples.
-    let ran = folder.run("learn a.svm --learner budget-random --set budget=712B --tasks 2 --model m.cog");
+    // Two tasks take 768 of them, which leaves 200 for examples.
+    let ran = folder
+        .run("learn a.svm --learner budget-random --set budget=968B --tasks 2 --overwrite --model m.cog");
     ran.assert_done();
-    let remark = "1 mistaken examples were not kept: each is larger than the whole budget of 712B";
+    let remark = "1 mistaken examples were not kept: each is larger than the whole budget of 968B";
     assert!(ran.stderr.contains(remark), "{}", ran.stderr);
     let kept = "round,task,coefficient\n2,bob,-1.0\n";
     assert_eq!(folder.output("inspect m.cog --supports"), kept);
     // While there is one task it fits; it goes when the second takes its room.
     for learner in ["budget-random", "budget-forgetron"] {
-        folder.output(&format!("learn a.svm --quiet --learner {learner} --set budget=712B --model m.cog"));
+        folder.output(&format!(
+            "learn a.svm --quiet --learner {learner} --set budget=968B --overwrite --model m.cog"
+        ));
         assert_eq!(folder.output("inspect m.cog --supports"), kept, "{learner}");
     }
     // That of the shared one is R[bob, bob] = 2/3.
     for (learner, budget, coefficient) in
-        [("budget-projectron", 784, "-1.0"), ("budget-shared-projectron", 816, "-0.6666666666666666")]
+        [("budget-projectron", 1040, "-1.0"), ("budget-shared-projectron", 1072, "-0.6666666666666666")]
     {
-        folder
-            .output(&format!("learn a.svm --quiet --learner {learner} --set budget={budget}B --model m.cog"));
+        folder.output(&format!(
+            "learn a.svm --quiet --learner {learner} --set budget={budget}B --overwrite --model m.cog"
+        ));
         let kept = format!("round,task,coefficient\n2,bob,{coefficient}\n");
         assert_eq!(folder.output("inspect m.cog --supports"), kept, "{learner}");
     }
@@ -149,7 +153,9 @@ fn graphs_without_edges_and_with_more_tasks_are_defined() {
     let folder = folder();
     for learner in LEARNERS {
         let margins = |flags: &str| {
-            folder.output(&format!("learn a.svm --quiet --learner {learner} --set {flags} --model m.cog"));
+            folder.output(&format!(
+                "learn a.svm --quiet --learner {learner} --set {flags} --overwrite --model m.cog"
+            ));
             folder.output("predict a.svm --model m.cog")
         };
         let apart = margins("graph=disconnected");

@@ -40,7 +40,7 @@ fn a_model_remembers_what_a_column_holds() {
         "learn numbers.csv --format csv --passes 2",
         "fit numbers.csv --format csv",
     ] {
-        folder.output(&format!("{learn} --quiet --model m.cog"));
+        folder.output(&format!("{learn} --quiet --overwrite --model m.cog"));
         let message = [r#"error: texts.csv:2:5: found "two""#, OF_NUMBERS, "hint: ", "--categorical"];
         let ran = folder.run("predict texts.csv --model m.cog");
         assert_eq!(ran.code, Some(2), "{learn}: {ran:?}");
@@ -51,7 +51,7 @@ fn a_model_remembers_what_a_column_holds() {
             folder.output("learn numbers.csv --quiet --resume m.cog");
         }
     }
-    folder.output("learn texts.csv --format csv --quiet --model m.cog");
+    folder.output("learn texts.csv --format csv --quiet --overwrite --model m.cog");
     folder.refused("learn numbers.csv --quiet --resume m.cog", &[OF_TEXTS]);
 }
 

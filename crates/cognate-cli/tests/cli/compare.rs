@@ -1,9 +1,11 @@
 //! `cognate compare`: several learners over the same examples.
 
+use std::fmt::Write as _;
+
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use super::support::{Folder, number, related};
+use super::support::{Folder, PROGRAM, Ran, number, related};
 
 fn folder() -> Folder {
     Folder::with("a.svm", related(12, 3000))
@@ -42,16 +44,254 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     assert_eq!(compared(1), compared(3));
 }
 
+fn compared(folder: &Folder, line: &str) -> Value {
+    serde_json::from_str(&folder.output(&format!("compare {line} --json --quiet"))).expect("one JSON value")
+}
+
+/// The row of a learner, or of one of its forms.
+fn row<'a>(value: &'a Value, name: &str) -> &'a Value {
+    let mut rows = value["learners"].as_array().expect("rows").iter();
+    rows.find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name} in {value}"))
+}
+
+/// 29 tasks of two groups, 9 features and few positives, as where mines are looked for.
+fn landmines(each: u32) -> String {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut draw = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f64 / f64::from(1 << 23) - 1.0
+    };
+    let mut text = String::new();
+    for _ in 0..each {
+        for task in 1..=29 {
+            let x: Vec<f64> = (0..9).map(|_| (draw() * 1000.0).round() / 1000.0).collect();
+            let score = if task <= 16 { x[0] + x[1] + x[2] } else { x[3] + x[4] - x[0] };
+            let label = if score + 0.5 * draw() > 1.65 { "+1" } else { "-1" };
+            write!(text, "{label} qid:{task}").expect("memory");
+            for (feature, value) in (1..).zip(&x) {
+                write!(text, " {feature}:{value}").expect("memory");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Labels that no feature tells anything about, 6 % of them +1.
+fn noise(examples: u64) -> String {
+    let line = |at: u64| {
+        // The output of a well-mixed generator (splitmix64): neighbours have nothing in common.
+        let mut hash = at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^= hash >> 31;
+        let label = if (hash >> 20) % 100 < 6 { "+1" } else { "-1" };
+        format!("{label} qid:{} 1:{} 2:{}\n", at % 5, (hash >> 33) % 17, (hash >> 50) % 23)
+    };
+    (0..examples).map(line).collect()
+}
+
 #[test]
-fn independent_models_are_always_there_and_named_learners_follow() {
-    let line = "compare a.svm --learners adaptive,pooled,adaptive --runs 2 --json --quiet";
-    let value: Value = serde_json::from_str(&folder().output(line)).expect("one JSON value");
+fn every_learner_is_beside_its_own_forms_and_the_constant_guess() {
+    let folder = folder();
+    let value = compared(&folder, "a.svm --learners adaptive,pooled,adaptive --runs 2");
     let names: Vec<&str> =
         value["learners"].as_array().expect("rows").iter().filter_map(|row| row["name"].as_str()).collect();
-    assert_eq!(names, ["independent", "adaptive", "pooled"]);
+    assert_eq!(names, ["constant", "adaptive independent", "adaptive pooled", "adaptive"]);
     assert_eq!((number(&value, "/runs"), number(&value, "/examples")), (2.0, 3000.0));
-    assert!(number(&value, "/learners/0/chance_to_independent") == 1.0);
-    assert!(number(&value, "/learners/1/error") < number(&value, "/learners/0/error"));
+    assert_eq!((&value["metric"], &value["best"]), (&Value::from("error"), &Value::from("adaptive")));
+    let (shared, alone) = (row(&value, "adaptive"), row(&value, "adaptive independent"));
+    assert_eq!(shared["independent"], "adaptive independent");
+    assert!(number(shared, "/error") < number(alone, "/error"));
+    assert!(number(shared, "/chance_to_independent") < 0.05 && alone["chance_to_independent"].is_null());
+    let change = number(shared, "/error") / number(alone, "/error") - 1.0;
+    assert!((number(shared, "/change_to_independent") - change).abs() < 1e-12);
+    let constant = row(&value, "constant");
+    assert!(constant["learner"].is_null() && number(constant, "/error") > 0.4);
+    assert_eq!(number(constant, "/error"), number(constant, "/constant_error"));
+    let verdict = value["verdict"].as_str().expect("a sentence");
+    let share = format!("sharing saves {:.0} % of its mistakes", -100.0 * change);
+    assert!(verdict.starts_with("Use adaptive: error ") && verdict.contains(&share), "{verdict}");
+    assert!(verdict.contains("where always answering "), "{verdict}");
+}
+
+#[test]
+fn numbers_are_those_of_learn_on_the_same_order() {
+    let folder = folder();
+    let value = compared(&folder, "a.svm --order file --learners adaptive,passive-aggressive");
+    assert_eq!(number(&value, "/runs"), 1.0);
+    assert!(value["notes"][0].as_str().expect("a note").contains("without several shuffles"), "{value}");
+    for (name, flags) in [
+        ("adaptive independent", "--set interaction=independent"),
+        ("adaptive pooled", "--set interaction=pooled"),
+        ("passive-aggressive pooled", "--learner passive-aggressive --set scope=global --set c="),
+    ] {
+        let compared = row(&value, name);
+        let chosen = compared["learner"]["passive-aggressive"]["c"].to_string();
+        let flags = if flags.ends_with('=') { format!("{flags}{chosen}") } else { flags.to_owned() };
+        let learnt = folder.summary(&format!("a.svm {flags}"));
+        for measure in ["/error", "/f1"] {
+            assert_eq!(number(compared, measure), number(&learnt, measure), "{name} {measure}");
+        }
+    }
+}
+
+#[test]
+fn rare_labels_are_judged_by_auc_and_like_for_like() {
+    let folder = Folder::with("mines.svm", landmines(100));
+    let value = compared(&folder, "mines.svm --runs 2");
+    let share = number(&value, "/positives");
+    assert!((0.04..0.08).contains(&share), "{share}");
+    assert_eq!(value["metric"], "auc");
+    let constant = row(&value, "constant");
+    assert_eq!(number(constant, "/auc"), 0.5);
+    assert!(
+        (number(constant, "/error") - share).abs() < 0.005,
+        "always answering -1 errs on the rare label alone"
+    );
+    let best = row(&value, value["best"].as_str().expect("a name"));
+    assert!(number(best, "/value") > 0.8 && number(best, "/value") == number(best, "/auc"), "{best}");
+    let text = folder.output("compare mines.svm --runs 2 --quiet");
+    assert!(text.contains("judged by AUC") && text.contains("always answering -1 seldom errs"), "{text}");
+    assert!(text.contains("independent form has") || text.contains("Sharing does not help"), "{text}");
+    assert!(!text.contains("fewer"), "no share of mistakes is told where they tell little:\n{text}");
+    let text = folder.output("compare mines.svm --runs 2 --quiet --metric error --learners perceptron");
+    assert!(text.contains("no better than always answering -1: error "), "{text}");
+    assert!(text.contains("of the labels are +1: mistakes tell little; --metric auc"), "{text}");
+}
+
+#[test]
+fn nothing_to_learn_is_no_better_than_always_answering_the_same() {
+    let folder = Folder::with("noise.svm", noise(2000));
+    for metric in ["error", "auc", "log-loss"] {
+        let value = compared(&folder, &format!("noise.svm --runs 2 --metric {metric}"));
+        let verdict = value["verdict"].as_str().expect("a sentence");
+        assert!(verdict.contains("no better than always answering -1"), "{metric}: {verdict}");
+    }
+    // Turned round, it is the other label.
+    let turned = noise(2000).replace("+1 ", "x ").replace("-1 ", "+1 ").replace("x ", "-1 ");
+    folder.write("turned.svm", turned);
+    let value = compared(&folder, "turned.svm --runs 1 --metric error --learners adaptive");
+    assert!(value["verdict"].as_str().is_some_and(|text| text.contains("always answering +1")), "{value}");
+}
+
+#[test]
+fn the_command_at_the_end_can_be_pasted() {
+    let folder = Folder::new();
+    let cells = |line: &str| -> String {
+        let mut fields = line.split(' ');
+        let (label, task) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
+        let values: Vec<&str> =
+            fields.filter_map(|field| field.split_once(':').map(|(_, value)| value)).collect();
+        format!("{label},{},{}\n", task.trim_start_matches("qid:"), values.join(","))
+    };
+    let rows: String = related(12, 600).lines().map(cells).collect();
+    folder.write("my mail's.csv", format!("the label,who,a,b,c,d,e,f\n{rows}"));
+    let flags = [
+        "--format",
+        "csv",
+        "--label-column",
+        "the label",
+        "--task-column",
+        "who",
+        "--normalize",
+        "l2",
+        "--bias",
+    ];
+    for learners in
+        ["adaptive", "perceptron", "passive-aggressive", "collaborative", "rom-pgd", "relation-perceptron"]
+    {
+        let mut command = folder.command("compare --runs 1 --quiet --set");
+        command.arg(if learners == "adaptive" { "adaptive.rate=0.5" } else { "query.margin.b=2" });
+        command.args(["--learners", learners, "my mail's.csv"]).args(flags);
+        let ran = Ran::of(&mut command);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let pasted = ran.stdout.lines().last().expect("a command").trim();
+        assert!(pasted.starts_with("cognate learn 'my mail'\\''s.csv' --format csv"), "{pasted}");
+        assert!(learners != "adaptive" || pasted.contains("--set rate=0.5"), "{pasted}");
+        let program = std::path::Path::new(PROGRAM).parent().expect("a folder");
+        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", pasted]).current_dir(folder.path("")).env("PATH", path);
+        let output = shell.output().expect("a shell");
+        assert!(output.status.success(), "{pasted}\n{}", String::from_utf8_lossy(&output.stderr));
+        let model = pasted.rsplit(' ').next().expect("a model");
+        let model: Value =
+            serde_json::from_str(&folder.output(&format!("inspect {model} --json"))).expect("one JSON value");
+        let asks = model["config"]["query"].to_string();
+        assert_eq!(
+            asks.contains("margin"),
+            learners != "adaptive",
+            "what is set of the query is kept: {asks}"
+        );
+    }
+}
+
+#[test]
+fn what_is_set_is_compared() {
+    let folder = folder();
+    let value = compared(
+        &folder,
+        "a.svm --learners adaptive --runs 1 --set adaptive.groups=2 --set adaptive.rate=0.5",
+    );
+    let config = |name: &str| row(&value, name)["learner"]["adaptive"].clone();
+    assert_eq!(
+        (&config("adaptive")["groups"], &config("adaptive")["rate"]),
+        (&Value::from(2), &Value::from(0.5))
+    );
+    assert_eq!(config("adaptive independent")["rate"], 0.5, "in every form");
+    folder.refused("compare a.svm --set groups=2", &["--set groups=2: expected LEARNER.KEY=VALUE"]);
+    folder.refused("compare a.svm --set adaptve.groups=2", &["unknown learner \"adaptve\"; known: adaptive"]);
+    folder.refused(
+        "compare a.svm --set adaptive.group=2",
+        &["unknown field `group`, expected one of `groups`"],
+    );
+    folder.refused("compare a.svm --set adaptive.rate=-1", &["rate: must be positive"]);
+    folder.refused("compare a.svm --set rom-rda.alpha=1", &["rom-rda is not compared", "--learners"]);
+    folder.refused("compare a.svm --metric accuracy", &["accuracy", "auc"]);
+    folder.refused(
+        "compare a.svm --metric log-loss --learners perceptron",
+        &["none of the learners", "log-loss"],
+    );
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test says when it could not look")]
+fn real_labels_name_who_takes_them() {
+    let folder = Folder::with("real.svm", related(3, 300).replace("+1 ", "2.5 ").replace("-1 ", "-0.5 "));
+    folder.refused("compare real.svm", &["real.svm:1:1: found label", "real labels are learnt "]);
+    if !folder.output("algorithms adaptive").contains("squares") {
+        eprintln!("skipped: no learner of streams takes real labels");
+        folder.refused("compare real.svm --metric rmse", &["none of the learners takes real labels"]);
+        return;
+    }
+    for flags in ["--metric rmse", "--metric mae", "--set adaptive.loss=squares"] {
+        let value = compared(&folder, &format!("real.svm --runs 2 {flags}"));
+        let constant = row(&value, "constant");
+        let best = row(&value, value["best"].as_str().expect("a name"));
+        assert!(number(best, "/value") < 0.8 * number(constant, "/value"), "{value}");
+        assert_eq!(number(constant, "/rmse"), number(constant, "/constant_rmse"));
+    }
+    folder.refused(
+        "compare real.svm --metric auc --set adaptive.loss=squares",
+        &["--set adaptive.loss=squares", "expected rmse or mae"],
+    );
+}
+
+#[test]
+fn table_json_and_page_show_the_same_numbers() {
+    let folder = folder();
+    let line = "a.svm --learners adaptive,perceptron --runs 2 --threads 2";
+    let value = compared(&folder, &format!("{line} --report page.html"));
+    let text = folder.output(&format!("compare {line} --quiet"));
+    let page = folder.text("page.html").replace(['\u{a0}', '\u{202f}'], " ");
+    for name in ["constant", "adaptive", "adaptive independent", "adaptive pooled", "perceptron"] {
+        let shown = format!("{:.2} %", 100.0 * number(row(&value, name), "/error"));
+        assert!(text.contains(&shown), "{name} {shown} is not in\n{text}");
+        assert!(page.contains(&shown), "{name} {shown} is not in the page");
+    }
 }
 
 #[test]
@@ -86,5 +326,8 @@ fn what_cannot_be_compared_is_refused() {
 fn one_task_and_an_order_of_its_own_are_compared_too() {
     let folder = Folder::with("one.svm", related(1, 200));
     let text = folder.output("compare one.svm --order file --quiet");
-    assert!(text.starts_with("200 examples of 1 tasks, 1 run;"), "{text}");
+    assert!(
+        text.starts_with("200 examples of 1 tasks, ") && text.contains("; 1 run, judged by error"),
+        "{text}"
+    );
 }

@@ -37,7 +37,7 @@ fn a_full_disk_for_trace_ask_file_or_report_does_not_lose_the_model() {
         let folder = folder();
         folder.write("a.svm", content);
         let ran = folder.refused(
-            &format!("learn a.svm --quiet --model m.cog {flag} /dev/full"),
+            &format!("learn a.svm --quiet --overwrite --model m.cog {flag} /dev/full"),
             &[
                 &format!("error: {flag} /dev/full: "),
                 FULL,
@@ -65,11 +65,13 @@ fn a_full_disk_for_the_report_of_a_fit_does_not_lose_the_model() {
 fn all_that_went_wrong_is_told() {
     let folder = folder();
     folder.write("bad.svm", related(3, 3000) + "+1 qid:1 1:x\n");
-    let line = "learn bad.svm --quiet --model m.cog --trace /dev/full --threads 1";
+    let line = "learn bad.svm --quiet --overwrite --model m.cog --trace /dev/full --threads 1";
     let ran = folder.refused(line, &["error: --trace /dev/full: ", "the model is saved in m.cog"]);
     assert!(ran.stderr.matches("error: ").count() >= 1, "{}", ran.stderr);
-    let ran =
-        folder.refused("learn a.svm --quiet --model m.cog --trace /dev/full --report /dev/full", &[FULL]);
+    let ran = folder.refused(
+        "learn a.svm --quiet --overwrite --model m.cog --trace /dev/full --report /dev/full",
+        &[FULL],
+    );
     assert!(
         ran.stderr.contains("error: --trace") && ran.stderr.contains("error: --report"),
         "{}",
@@ -83,16 +85,16 @@ fn a_bad_line_in_the_middle_saves_what_was_learnt_before_it() {
     folder.write("bad.svm", related(3, 2500) + "+1 qid:1 1:x\n" + &related(3, 10));
     for flags in ["", "--threads 1"] {
         folder.refused(
-            &format!("learn bad.svm --quiet --model m.cog {flags}"),
+            &format!("learn bad.svm --quiet --overwrite --model m.cog {flags}"),
             &["error: bad.svm:2501:12: found value \"x\"", "m.cog, with the 2,500 examples that were learnt"],
         );
         folder.write("good.svm", related(3, 2500));
-        folder.output("learn good.svm --quiet --model good.cog");
+        folder.output("learn good.svm --quiet --overwrite --model good.cog");
         assert_eq!(folder.read("m.cog"), folder.read("good.cog"), "as if the stream had ended there {flags}");
     }
     folder.write("two.svm", related(3, 2500) + "+1 qid:1 1:x\n+1 qid:1 1:y\n");
     folder.refused(
-        "learn two.svm --quiet --skip-bad 1 --model m.cog",
+        "learn two.svm --quiet --skip-bad 1 --overwrite --model m.cog",
         &["error: two.svm:2502:12: found value \"y\"", "with the 2,500 examples"],
     );
     assert_eq!(folder.read("m.cog"), folder.read("good.cog"));
@@ -103,7 +105,10 @@ fn a_bad_first_line_leaves_the_old_model() {
     let folder = folder();
     let before = folder.read("m.cog");
     folder.write("bad.svm", "+1 qid:1 1:x\n");
-    folder.refused("learn bad.svm --quiet --model m.cog", &["found value \"x\"", "m.cog is left as it was"]);
+    folder.refused(
+        "learn bad.svm --quiet --overwrite --model m.cog",
+        &["found value \"x\"", "m.cog is left as it was"],
+    );
     assert_eq!(folder.read("m.cog"), before);
 }
 
@@ -111,7 +116,7 @@ fn a_bad_first_line_leaves_the_old_model() {
 fn a_second_file_that_is_missing_saves_what_the_first_taught() {
     let folder = folder();
     folder.refused(
-        "learn a.svm gone.svm --quiet --model m.cog",
+        "learn a.svm gone.svm --quiet --overwrite --model m.cog",
         &["error: gone.svm: No such file", "m.cog, with the 3,000 examples that were learnt"],
     );
     assert!((examples(&folder, "m.cog") - 3000.0).abs() < 0.5);
@@ -122,11 +127,11 @@ fn a_broken_round_saves_the_rounds_before_it() {
     let folder = folder();
     folder.write("bad.svm", related(3, 2100) + "+1 qid:1 1:1\n+1 qid:1 1:1\n+1 qid:2 1:1\n");
     folder.refused(
-        "learn bad.svm --quiet --simultaneous --model m.cog",
+        "learn bad.svm --quiet --simultaneous --overwrite --model m.cog",
         &["has task 1 twice", "with the 2,100 examples that were learnt"],
     );
     folder.write("good.svm", related(3, 2100));
-    folder.output("learn good.svm --quiet --simultaneous --model good.cog");
+    folder.output("learn good.svm --quiet --simultaneous --overwrite --model good.cog");
     assert_eq!(folder.read("m.cog"), folder.read("good.cog"));
 }
 
@@ -135,7 +140,7 @@ fn a_cut_archive_saves_what_came_before_the_cut() {
     let folder = folder();
     assert_eq!(bash(&folder, "gzip -c a.svm | head -c 40000 > cut.svm.gz").code, Some(0));
     folder.refused(
-        "learn cut.svm.gz --quiet --model m.cog",
+        "learn cut.svm.gz --quiet --overwrite --model m.cog",
         &["error: cut.svm.gz: ", "the model is saved in m.cog"],
     );
     assert!(examples(&folder, "m.cog") > 100.0);
@@ -146,8 +151,7 @@ fn a_learner_that_diverges_leaves_the_old_model() {
     let folder = folder();
     let before = folder.read("m.cog");
     folder.write("huge.svm", "+1 1:1e150\n-1 2:1e150\n+1 1:1e150 2:1e150\n-1 1:1e150 2:1e150\n".repeat(20));
-    let line =
-        "learn huge.svm --quiet --model m.cog --learner kernel-perceptron --set kernel.polynomial.degree=3";
+    let line = "learn huge.svm --quiet --overwrite --model m.cog --learner kernel-perceptron --set kernel.polynomial.degree=3";
     let ran = folder.run(line);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("m.cog is left as it was"), "{}", ran.stderr);
@@ -157,11 +161,15 @@ fn a_learner_that_diverges_leaves_the_old_model() {
 #[test]
 fn a_closed_standard_output_does_not_lose_the_model() {
     let folder = folder();
-    let ran = bash(&folder, "$cognate learn a.svm --model m.cog --quiet | true");
+    let ran = bash(&folder, "$cognate learn a.svm --overwrite --model m.cog --quiet | true");
     assert_eq!(ran.code, Some(0), "a closed pipe is success: {ran:?}");
     assert!((examples(&folder, "m.cog") - 3000.0).abs() < 0.5);
-    let ran = bash(&folder, "$cognate learn old.svm --model m.cog --quiet > /dev/full");
-    ran.assert_refused(&[FULL]);
+    let ran = bash(&folder, "$cognate learn old.svm --overwrite --model m.cog --quiet > /dev/full");
+    ran.assert_refused(&[
+        "error: standard output: ",
+        FULL,
+        "the model is saved in m.cog, with the 20 examples",
+    ]);
     assert!((examples(&folder, "m.cog") - 20.0).abs() < 0.5, "the model was saved before");
 }
 
@@ -170,8 +178,10 @@ fn a_closed_pipe_for_the_trace_is_an_error_and_not_success() {
     let folder = folder();
     folder.write("long.svm", related(3, 60_000));
     assert_eq!(bash(&folder, "mkfifo pipe").code, Some(0));
-    let ran =
-        bash(&folder, "head -c 10 pipe > first & $cognate learn long.svm --quiet --model m.cog --trace pipe");
+    let ran = bash(
+        &folder,
+        "head -c 10 pipe > first & $cognate learn long.svm --quiet --overwrite --model m.cog --trace pipe",
+    );
     ran.assert_refused(&["error: --trace pipe: Broken pipe", "the model is saved in m.cog"]);
     assert!(examples(&folder, "m.cog") > 0.0);
 }
@@ -181,9 +191,9 @@ fn a_full_disk_for_the_model_keeps_the_trace_and_says_so() {
     let features: Vec<String> = (1..3000).map(|feature| format!("{feature}:1")).collect();
     let folder = Folder::with("a.svm", format!("+1 qid:1 {}\n", features.join(" ")));
     folder.write("old.svm", related(2, 20));
-    folder.output("learn old.svm --quiet --model m.cog");
+    folder.output("learn old.svm --quiet --overwrite --model m.cog");
     let before = folder.read("m.cog");
-    let line = "trap '' XFSZ; ulimit -f 8; exec $cognate learn a.svm --quiet --model m.cog --trace t.jsonl";
+    let line = "trap '' XFSZ; ulimit -f 8; exec $cognate learn a.svm --quiet --overwrite --model m.cog --trace t.jsonl";
     bash(&folder, line)
         .assert_refused(&["error: m.cog: cannot write the model: ", "m.cog is left as it was"]);
     assert_eq!(folder.read("m.cog"), before);

@@ -31,8 +31,11 @@ fn every_learner_learns_saves_and_resumes() {
     for learner in LEARNERS {
         for stream in ["", "--simultaneous"] {
             let learn = format!("--learner {learner} {stream}");
-            let whole = folder.summary(&format!("a.svm {learn} --tasks 3 --features 20 --model whole.cog"));
-            folder.output(&format!("learn first.svm --quiet {learn} --tasks 3 --features 20 --model m.cog"));
+            let whole = folder
+                .summary(&format!("a.svm {learn} --tasks 3 --features 20 --overwrite --model whole.cog"));
+            folder.output(&format!(
+                "learn first.svm --quiet {learn} --tasks 3 --features 20 --overwrite --model m.cog"
+            ));
             let resumed = folder.summary("second.svm --resume m.cog --model m.cog");
             assert!(folder.read("m.cog") == folder.read("whole.cog"), "{learn}");
             for key in ["examples", "mistakes", "updates"] {

@@ -36,8 +36,8 @@ fn a_fit_converges_and_its_model_predicts() {
     let csv = folder.output("predict a.svm --model m.cog");
     let first: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
     let label: f64 = real_labels().split_whitespace().next().unwrap().parse().unwrap();
-    assert!((first[2].parse::<f64>().unwrap() - label).abs() < 0.2, "{first:?} is not {label}");
-    assert_eq!(first[1].parse::<f64>().unwrap(), first[2].parse::<f64>().unwrap());
+    assert!((first[4].parse::<f64>().unwrap() - label).abs() < 0.2, "{first:?} is not {label}");
+    assert_eq!(first[3].parse::<f64>().unwrap(), first[4].parse::<f64>().unwrap());
     folder.write("b.svm", "qid:1 1:0.5\n");
     assert_eq!(folder.output("predict b.svm --model m.cog").lines().count(), 2);
     let weights = folder.output("inspect m.cog --weights");
@@ -85,12 +85,15 @@ fn cross_validation_shows_what_it_tried_and_takes_the_best() {
 fn classes_are_counted() {
     let folder = Folder::with("a.svm", related(3, 300));
     for loss in ["squares", "logistic", "hinge"] {
-        let found = summary(&folder, &format!("a.svm --set loss={loss} --set tolerance=1e-4 --model m.cog"));
+        let found = summary(
+            &folder,
+            &format!("a.svm --set loss={loss} --set tolerance=1e-4 --overwrite --model m.cog"),
+        );
         assert_eq!(found["kind"], "classification", "{loss}");
         assert!(found["error"].as_f64().unwrap() < 0.2, "{loss}: {found}");
     }
     let label = folder.output("predict a.svm --model m.cog");
-    let label = label.lines().nth(1).unwrap().split(',').nth(1).unwrap();
+    let label = label.lines().nth(1).unwrap().split(',').nth(3).unwrap();
     assert!(label == "1" || label == "-1", "{label}");
 }
 

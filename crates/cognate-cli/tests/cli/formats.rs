@@ -32,6 +32,11 @@ const VW: &str = "\
 -1 bob| size:1 colour=green
 ";
 
+/// What was predicted, without the places of the examples.
+fn answers(csv: &str) -> Vec<String> {
+    csv.lines().skip(1).map(|row| row.splitn(3, ',').nth(2).unwrap().to_owned()).collect()
+}
+
 fn folder() -> Folder {
     let folder = Folder::with("a.csv", CSV);
     folder.write("a.jsonl", JSONL);
@@ -52,9 +57,15 @@ fn the_three_formats_learn_the_same_and_explain_it_by_name() {
     }
     insta::assert_snapshot!("explain_names", folder.output("inspect csv.cog --explain ann"));
     insta::assert_snapshot!("inspect_names", redacted(&folder.output("inspect csv.cog")));
-    let margins = folder.output("predict a.csv --model csv.cog");
-    assert_eq!(folder.output("predict a.jsonl --model jsonl.cog"), margins);
-    assert_eq!(folder.output("predict a.vw --model vw.cog"), margins);
+    let margins = answers(&folder.output("predict a.csv --model csv.cog"));
+    // A model predicts every format that gives its features, whichever it was learnt from.
+    for file in ["csv", "jsonl", "vw"] {
+        for model in ["csv", "jsonl", "vw"] {
+            let flags = if file == "csv" && model != "csv" { "--task-column user" } else { "" };
+            let found = folder.output(&format!("predict a.{file} --model {model}.cog {flags}"));
+            assert_eq!(answers(&found), margins, "{file} by {model}");
+        }
+    }
 }
 
 #[test]
@@ -64,9 +75,9 @@ fn a_resumed_run_with_names_equals_the_unbroken_one() {
     folder.write("1.csv", lines[..3].join("\n"));
     folder.write("2.csv", format!("{}\n{}", lines[0], lines[3..].join("\n")));
     for flags in ["", "--bits 3", "--bits 3 --no-names", "--normalize l2 --bias"] {
-        folder.output(&format!("learn a.csv {CSV_FLAGS} {flags} --quiet --model all.cog"));
-        folder.output(&format!("learn 1.csv {CSV_FLAGS} {flags} --quiet --model 1.cog"));
-        folder.output("learn 2.csv --quiet --resume 1.cog --model 2.cog");
+        folder.output(&format!("learn a.csv {CSV_FLAGS} {flags} --quiet --overwrite --model all.cog"));
+        folder.output(&format!("learn 1.csv {CSV_FLAGS} {flags} --quiet --overwrite --model 1.cog"));
+        folder.output("learn 2.csv --quiet --resume 1.cog --overwrite --model 2.cog");
         assert_eq!(folder.read("all.cog"), folder.read("2.cog"), "{flags}");
     }
     folder.refused(
@@ -81,24 +92,26 @@ fn predicting_needs_neither_the_column_of_labels_nor_known_names() {
     folder.output(&format!("learn a.csv {CSV_FLAGS} --quiet --model m.cog"));
     folder.write("new.csv", "colour,user,extra,size\nred,ann,,2.5\nred,ann,new,2.5\nred,eve,,1\n");
     let rows = folder.output("predict new.csv --model m.cog");
-    let rows: Vec<&str> = rows.lines().collect();
+    let rows = answers(&rows);
     let first = folder.output("predict a.csv --model m.cog");
-    assert_eq!((rows.len(), rows[1]), (4, first.lines().nth(1).unwrap()));
-    assert_eq!(rows[1], rows[2], "a name never seen weighs nothing");
+    assert_eq!((rows.len(), &rows[0]), (3, &answers(&first)[0]));
+    assert_eq!(rows[0], rows[1], "a name never seen weighs nothing");
 }
 
 #[test]
 fn hashed_names_are_asked_for_and_told() {
     let folder = folder();
-    let ran = folder.run(&format!("learn a.csv {CSV_FLAGS} --bits 1 --quiet --model m.cog"));
+    let ran = folder.run(&format!("learn a.csv {CSV_FLAGS} --bits 1 --quiet --overwrite --model m.cog"));
     ran.assert_done();
     assert!(ran.stderr.contains("of the slots of 4 feature names are shared (--bits)"), "{}", ran.stderr);
     assert!(folder.output("inspect m.cog").contains("4 names hashed to 2^1 slots, of which "));
     folder.write("five.jsonl", r#"{"task":"bob","label":1,"features":{"a":1,"b":1,"c":1,"d":1,"e":1}}"#);
-    folder.output("learn five.jsonl --format jsonl --learner perceptron --bits 1 --quiet --model m.cog");
+    folder.output(
+        "learn five.jsonl --format jsonl --learner perceptron --bits 1 --quiet --overwrite --model m.cog",
+    );
     let explained = folder.output("inspect m.cog --explain bob");
     assert!(explained.contains(" | "), "names that share a slot are listed: {explained}");
-    folder.output(&format!("learn a.csv {CSV_FLAGS} --bits 1 --no-names --quiet --model m.cog"));
+    folder.output(&format!("learn a.csv {CSV_FLAGS} --bits 1 --no-names --quiet --overwrite --model m.cog"));
     let explained = folder.output("inspect m.cog --explain bob");
     assert!(explained.contains("slot ") && !explained.contains("colour"), "{explained}");
 }
@@ -123,7 +136,8 @@ fn flags_of_one_format_are_refused_for_another() {
         ("--format xml", "--format xml: unknown variant `xml`, expected one of `"),
         ("--format csv --ask q.csv", "--ask: rows of CSV mean nothing without their header"),
     ] {
-        folder.refused(&format!("learn a.vw --quiet {flags}"), &[message]);
+        let format = if flags.contains("--format") { "" } else { "--format svm" };
+        folder.refused(&format!("learn a.vw --quiet {format} {flags}"), &[message]);
     }
 }
 
@@ -142,7 +156,7 @@ fn a_bad_cell_is_shown_in_its_place_with_the_way_out() {
 fn other_formats_are_recognised_and_named() {
     let folder = folder();
     for format in ["csv", "jsonl", "vw"] {
-        let line = format!("learn a.{format} --quiet");
+        let line = format!("learn a.{format} --format svm --quiet");
         folder.refused(&line, &[&format!("--format {format}; `svm` lines read: +1 qid:7 3:0.5 8:1")]);
     }
 }
@@ -162,7 +176,7 @@ fn every_class_is_a_task_and_a_line_is_answered_by_the_best() {
     let tasks: Vec<_> = summary["tasks"].as_array().unwrap().iter().map(|row| row["task"].clone()).collect();
     assert_eq!(tasks, ["3", "cat", "dog"]);
     let predicted = folder.output("predict a.svm --model m.cog");
-    let answers: Vec<&str> = predicted.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+    let answers: Vec<&str> = predicted.lines().skip(1).map(|row| row.split(',').nth(2).unwrap()).collect();
     let right = answers.iter().zip(text.lines()).filter(|(class, line)| line.starts_with(**class)).count();
     assert_eq!((answers.len(), right), (90, 90));
     folder.write(
@@ -174,7 +188,7 @@ fn every_class_is_a_task_and_a_line_is_answered_by_the_best() {
     assert_eq!(folder.output("predict strange.svm --model m.cog").lines().count(), 2);
     folder.refused(
         "learn a.svm --quiet",
-        &["hint: if labels are classes, --one-vs-all makes each class a task"],
+        &["hint: if labels are two names, --positive NAME says which of them is +1"],
     );
 }
 

@@ -15,9 +15,20 @@ fn help_of_the_program() {
 
 #[test]
 fn help_of_every_command() {
-    for command in
-        ["learn", "compare", "fit", "predict", "inspect", "relations", "bound", "algorithms", "lab", "demo"]
-    {
+    for command in [
+        "learn",
+        "compare",
+        "fit",
+        "predict",
+        "inspect",
+        "forget",
+        "export",
+        "relations",
+        "bound",
+        "algorithms",
+        "lab",
+        "demo",
+    ] {
         assert_snapshot!(format!("help_{command}"), output(&format!("{command} --help")));
     }
 }
@@ -35,6 +46,8 @@ fn every_command_is_in_the_help_and_has_a_snapshot() {
             "fit",
             "predict",
             "inspect",
+            "forget",
+            "export",
             "relations",
             "bound",
             "algorithms",

@@ -41,7 +41,7 @@ fn where_keys_lie_makes_no_difference_to_models_and_traces() {
     ] {
         let run = |name: &str| {
             folder.output(&format!(
-                "learn a.svm a.svm --quiet --learner {learner} --model {name}.cog --trace {name}.jsonl"
+                "learn a.svm a.svm --quiet --learner {learner} --overwrite --model {name}.cog --trace {name}.jsonl"
             ));
             (folder.read(&format!("{name}.cog")), folder.read(&format!("{name}.jsonl")))
         };

@@ -145,3 +145,20 @@ fn bytes_that_saving_would_not_write_are_unusual() {
     let expected = "the file holds more than the model, or is arranged in another way than it is saved\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), expected));
 }
+
+#[test]
+fn the_weights_of_one_task() {
+    let folder = folder();
+    let (all, some) = (
+        folder.output("inspect m.cog --weights"),
+        folder.output("inspect m.cog --weights --task 3 --task 1"),
+    );
+    let of = |task: &str| {
+        let lines = all.lines().filter(|line| line.starts_with(task));
+        lines.map(|line| format!("{line}\n")).collect::<String>()
+    };
+    assert!(of("1,").lines().count() > 3 && of("3,").lines().count() > 3, "{all}");
+    assert_eq!(some, format!("task,feature,value\n{}{}", of("3,"), of("1,")));
+    folder.refused("inspect m.cog --weights --task 33", &["no task is called \"33\"; nearest: 3"]);
+    folder.refused("inspect m.cog --task 3", &["--weights"]);
+}

@@ -6,7 +6,7 @@ use super::support::{Folder, number, related};
 
 /// R of the model that a run makes.
 fn relation(folder: &Folder, flags: &str) -> Value {
-    folder.output(&format!("learn a.svm --learner perceptron --quiet --model m.cog {flags}"));
+    folder.output(&format!("learn a.svm --learner perceptron --quiet --overwrite --model m.cog {flags}"));
     serde_json::from_str(&folder.output("relations m.cog --json")).unwrap()
 }
 

@@ -72,14 +72,14 @@ fn a_run_that_fails_leaves_no_page() {
 fn a_full_disk_leaves_the_old_model_and_no_temporary_file() {
     let folder = Folder::with("a.svm", wide());
     folder.write("old.svm", related(2, 20));
-    folder.output("learn old.svm --quiet --model m.cog");
+    folder.output("learn old.svm --quiet --overwrite --model m.cog");
     let before = folder.read("m.cog");
-    let line = "trap '' XFSZ; ulimit -f 8; exec $cognate learn a.svm --quiet --model m.cog";
+    let line = "trap '' XFSZ; ulimit -f 8; exec $cognate learn a.svm --quiet --overwrite --model m.cog";
     let ran = bash(&folder, line);
     ran.assert_refused(&["error: m.cog: cannot write the model: File too large"]);
     assert_eq!(folder.read("m.cog"), before);
     assert_eq!(folder.names(), ["a.svm", "m.cog", "old.svm"]);
-    folder.output("learn a.svm --quiet --model m.cog");
+    folder.output("learn a.svm --quiet --overwrite --model m.cog");
     assert!(folder.read("m.cog").len() > 8 * 1024, "the model would not have fit");
 }
 
@@ -122,9 +122,9 @@ fn whoever_closes_the_pipe_ends_the_program_without_an_error() {
     let folder = Folder::with("a.svm", related(2000, 20_000));
     folder.output("learn a.svm --quiet --model m.cog");
     for (command, first) in [
-        ("predict a.svm --model m.cog", "task,label,margin\n"),
+        ("predict a.svm --model m.cog", "line,id,task,label,margin\n"),
         ("predict a.svm --model m.cog --json", "{\"label\":"),
-        ("predict a.svm --model m.cog --threads 1", "task,label,margin\n"),
+        ("predict a.svm --model m.cog --threads 1", "line,id,task,label,margin\n"),
         ("inspect m.cog --weights", "task,feature,value\n"),
         ("inspect m.cog --json", "{\n"),
         ("relations m.cog --json", "{\n"),

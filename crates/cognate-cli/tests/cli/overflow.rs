@@ -38,9 +38,9 @@ fn a_state_that_would_not_load_is_not_saved() {
     let folder = Folder::with("good.svm", related(3, 60));
     folder.write("far.svm", "+1 qid:1 1:1e-150\n");
     let flags = "--quiet --learner adaptive --set rate=1e150";
-    folder.output("learn good.svm --quiet --model m.cog");
+    folder.output("learn good.svm --quiet --overwrite --model m.cog");
     let before = folder.read("m.cog");
-    let ran = folder.run(&format!("learn far.svm {flags} --model m.cog"));
+    let ran = folder.run(&format!("learn far.svm {flags} --overwrite --model m.cog"));
     // The run itself went well, so its table is there.
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let message = "error: the model was not saved, because it would not load again: a weight is not finite\n  hint: scale the examples";
@@ -51,9 +51,9 @@ fn a_state_that_would_not_load_is_not_saved() {
 #[test]
 fn a_fit_that_overflows_leaves_the_old_model() {
     let folder = Folder::with("good.svm", related(3, 60));
-    folder.output("fit good.svm --quiet --model m.cog");
+    folder.output("fit good.svm --quiet --overwrite --model m.cog");
     let before = folder.read("m.cog");
-    let ran = folder.run("fit good.svm --quiet --set delta=1e300 --model m.cog");
+    let ran = folder.run("fit good.svm --quiet --set delta=1e300 --overwrite --model m.cog");
     ran.assert_refused(&["the relation of tasks is not finite", "  hint: scale the examples"]);
     assert!(folder.read("m.cog") == before);
 }

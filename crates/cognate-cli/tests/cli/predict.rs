@@ -21,20 +21,21 @@ fn a_line_an_example_as_csv_and_as_json() {
     let csv = folder.output("predict a.svm --model m.cog");
     let json = folder.output("predict a.svm --model m.cog --json");
     let mut rows = csv.lines();
-    assert_eq!(rows.next(), Some("task,label,margin"));
+    assert_eq!(rows.next(), Some("line,id,task,label,margin"));
     let stream = related(3, 300);
     assert_eq!((csv.lines().count(), json.lines().count()), (301, 300));
     let mut right = 0;
     for ((row, line), example) in rows.zip(json.lines()).zip(stream.lines()) {
         let value: Value = serde_json::from_str(line).unwrap();
         let parts: Vec<&str> = row.split(',').collect();
-        assert_eq!(value["task"], parts[0]);
-        assert_eq!(value["label"].to_string(), parts[1]);
-        let margin: f64 = parts[2].parse().unwrap();
+        assert_eq!((value["line"].to_string().as_str(), parts[1]), (parts[0], ""), "no line has an id");
+        assert_eq!(value["task"], parts[2]);
+        assert_eq!(value["label"].to_string(), parts[3]);
+        let margin: f64 = parts[4].parse().unwrap();
         assert_eq!(value["margin"].as_f64().unwrap().to_bits(), margin.to_bits());
-        assert_eq!(parts[1], if margin >= 0.0 { "1" } else { "-1" });
-        assert!(example.contains(&format!("qid:{} ", parts[0])));
-        right += u32::from(example.starts_with('-') == (parts[1] == "-1"));
+        assert_eq!(parts[3], if margin >= 0.0 { "1" } else { "-1" });
+        assert!(example.contains(&format!("qid:{} ", parts[2])));
+        right += u32::from(example.starts_with('-') == (parts[3] == "-1"));
     }
     assert!(right > 240, "{right} of 300 learnt examples are predicted right");
 }
@@ -46,16 +47,17 @@ fn probabilities_come_from_learners_that_have_them() {
     folder.output("learn a.svm --quiet --learner perceptron --model perceptron.cog");
     let csv = folder.output("predict a.svm --model adaptive.cog --probability");
     let json = folder.output("predict a.svm --model adaptive.cog --probability --json");
-    assert_eq!(csv.lines().next(), Some("task,label,margin,probability"));
+    assert_eq!(csv.lines().next(), Some("line,id,task,label,margin,probability"));
     for (row, line) in csv.lines().skip(1).zip(json.lines()) {
         let value: Value = serde_json::from_str(line).unwrap();
         let parts: Vec<&str> = row.split(',').collect();
-        let [margin, probability] = [2, 3].map(|at| parts[at].parse::<f64>().unwrap());
+        let [margin, probability] = [4, 5].map(|at| parts[at].parse::<f64>().unwrap());
         assert_eq!(value["probability"].as_f64().unwrap().to_bits(), probability.to_bits());
         assert!((probability - 1.0 / (1.0 + (-margin).exp())).abs() < 1e-12);
     }
     let said = folder.run("predict a.svm --model adaptive.cog --probability").stderr;
-    assert!(said.starts_with("reliability on 300 labelled examples: log loss 0."), "{said}");
+    assert!(said.starts_with("300 labelled examples: error "), "{said}");
+    assert!(said.contains("\nreliability on 300 labelled examples: log loss 0."), "{said}");
     assert!(said.contains("90 to 100 %"), "{said}");
     // Without labels there is nothing to compare with.
     folder.write("unlabelled.svm", "? qid:1 1:1\n");
@@ -102,18 +104,23 @@ fn an_unknown_task_is_predicted_by_what_all_share() {
     let rows: Vec<&str> = csv.lines().skip(1).collect();
     let margin = |row: &str| row.rsplit(',').next().unwrap().parse::<f64>().unwrap();
     assert!(
-        rows[0].starts_with("new,1,") && rows[1].starts_with("other,1,") && rows[2].starts_with("default,1,")
+        rows[0].starts_with("1,,new,1,")
+            && rows[1].starts_with("2,,other,1,")
+            && rows[2].starts_with("3,,default,1,")
     );
     assert!(margin(rows[0]) > 0.0, "feature 1 carries the label of every task");
     assert_eq!(margin(rows[0]).to_bits(), margin(rows[1]).to_bits());
     folder.output("learn a.svm --quiet --set interaction=independent --model own.cog");
-    assert!(folder.output("predict new.svm --model own.cog").contains("\nnew,1,0.0\n"), "nothing is shared");
+    assert!(
+        folder.output("predict new.svm --model own.cog").contains("\n1,,new,1,0.0\n"),
+        "nothing is shared"
+    );
 }
 
 #[test]
 fn an_unknown_task_is_refused_where_tasks_were_declared() {
     let folder = folder();
-    folder.output("learn a.svm --quiet --tasks 3 --model m.cog");
+    folder.output("learn a.svm --quiet --tasks 3 --overwrite --model m.cog");
     folder.write("new.svm", "? qid:9 1:1\n");
     let ran = folder.run("predict new.svm --model m.cog");
     assert_eq!(ran.code, Some(2));
@@ -129,7 +136,7 @@ fn names_with_commas_and_quotes_are_quoted() {
     let folder = Folder::with("a.svm", "+1 task:a,\"b\" 1:2\n");
     folder.output("learn --learner perceptron a.svm --quiet --set interaction=independent --model m.cog");
     let csv = folder.output("predict a.svm --model m.cog");
-    assert_eq!(csv, "task,label,margin\n\"a,\"\"b\"\"\",1,4.0\n");
+    assert_eq!(csv, "line,id,task,label,margin\n1,,\"a,\"\"b\"\"\",1,4.0\n");
     assert!(folder.output("inspect m.cog --weights").ends_with("\n\"a,\"\"b\"\"\",1,2.0\n"));
 }
 
@@ -156,7 +163,8 @@ fn bad_lines_are_refused_or_skipped_as_when_learning() {
     );
     let ran = folder.run("predict bad.svm --model m.cog --skip-bad 1");
     ran.assert_done();
-    assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (3, "warning: skipped 1 bad lines\n"));
+    assert_eq!(ran.stdout.lines().count(), 4);
+    assert!(ran.stderr.starts_with("warning: skipped 1 bad lines\n1 labelled example: "), "{}", ran.stderr);
 }
 
 #[test]
@@ -190,9 +198,9 @@ fn an_answer_does_not_wait_for_the_next_question() {
     for at in 0..3 {
         questions.write_all(b"? qid:1 1:1\n").unwrap();
         if at == 0 {
-            assert_eq!(lines.recv_timeout(patience).as_deref(), Ok("task,label,margin"));
+            assert_eq!(lines.recv_timeout(patience).as_deref(), Ok("line,id,task,label,margin"));
         }
-        assert!(lines.recv_timeout(patience).expect("an answer").starts_with("1,"));
+        assert!(lines.recv_timeout(patience).expect("an answer").starts_with(&format!("{},,1,", at + 1)));
     }
     drop(questions);
     assert!(child.wait().unwrap().success());
@@ -213,4 +221,32 @@ fn a_margin_that_is_not_finite_is_an_error() {
     }
     folder.output("learn a.svm --quiet --learner kernel-perceptron --set kernel=polynomial --normalize l2 --model scaled.cog");
     assert_eq!(folder.output("predict far.svm --model scaled.cog").lines().count(), 3);
+}
+
+#[test]
+fn how_sure_margins_are() {
+    let folder = Folder::with("a.svm", related(3, 300));
+    folder.output("learn a.svm --quiet --model m.cog");
+    let lines = folder.output("predict a.svm --model m.cog --probability --uncertainty");
+    let mut lines = lines.lines();
+    assert_eq!(lines.next(), Some("line,id,task,label,margin,probability,uncertainty"));
+    let deviations: Vec<f64> = lines.map(|line| line.split(',').nth(6).unwrap().parse().unwrap()).collect();
+    assert!(
+        deviations.len() == 300
+            && deviations.iter().all(|deviation| *deviation > 0.0 && deviation.is_finite())
+    );
+    let json = folder.output("predict a.svm --model m.cog --uncertainty --json");
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!(first["uncertainty"].as_f64(), Some(deviations[0]));
+    folder.output("learn a.svm --quiet --learner perceptron --model p.cog");
+    folder.refused(
+        "predict a.svm --model p.cog --uncertainty",
+        &["--uncertainty: this perceptron does not know how sure its margins are; `adaptive`"],
+    );
+    folder.refused(
+        "learn a.svm --learner perceptron --query uncertainty",
+        &["query: must not be `uncertainty`: this `perceptron` does not know how sure its margins are"],
+    );
+    let asked = folder.summary("a.svm --query uncertainty");
+    assert!(asked["queries"].as_u64().unwrap() < 300 && asked["query"]["uncertainty"]["b"] == 0.5, "{asked}");
 }

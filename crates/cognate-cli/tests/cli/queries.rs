@@ -139,13 +139,14 @@ fn threads_change_nothing_and_a_resumed_run_is_the_unbroken_one() {
         "--query relation --set interaction.coupled.b=auto --tasks 5",
         "--query margin --simultaneous",
     ] {
-        folder
-            .output(&format!("learn all.svm --quiet {flags} --threads 1 --model one.cog --trace one.jsonl"));
-        folder.output(&format!("learn all.svm --quiet {flags} --threads 2 --model two.cog"));
+        folder.output(&format!(
+            "learn all.svm --quiet {flags} --threads 1 --overwrite --model one.cog --trace one.jsonl"
+        ));
+        folder.output(&format!("learn all.svm --quiet {flags} --threads 2 --overwrite --model two.cog"));
         assert_eq!(folder.read("one.cog"), folder.read("two.cog"), "{flags}");
-        folder.output(&format!("learn a.svm --quiet {flags} --model a.cog --trace a.jsonl"));
+        folder.output(&format!("learn a.svm --quiet {flags} --overwrite --model a.cog --trace a.jsonl"));
         // Neither the query nor its seed need be given again.
-        folder.output("learn b.svm --quiet --resume a.cog --model b.cog --trace b.jsonl");
+        folder.output("learn b.svm --quiet --resume a.cog --overwrite --model b.cog --trace b.jsonl");
         assert_eq!(folder.read("one.cog"), folder.read("b.cog"), "{flags}");
         let parts = [folder.read("a.jsonl"), folder.read("b.jsonl")].concat();
         assert_eq!(folder.read("one.jsonl"), parts, "{flags}");
@@ -155,13 +156,16 @@ fn threads_change_nothing_and_a_resumed_run_is_the_unbroken_one() {
 #[test]
 fn a_resumed_model_keeps_its_query_until_another_is_named() {
     let folder = Folder::with("a.svm", related(3, 300));
-    folder.output("learn a.svm --quiet --query margin --set query.margin.b=0.5 --seed 3 --model m.cog");
-    let query =
-        |flags: &str| folder.summary(&format!("a.svm --resume m.cog --model n.cog {flags}"))["query"].clone();
+    folder.output(
+        "learn a.svm --quiet --query margin --set query.margin.b=0.5 --seed 3 --overwrite --model m.cog",
+    );
+    let query = |flags: &str| {
+        folder.summary(&format!("a.svm --resume m.cog --overwrite --model n.cog {flags}"))["query"].clone()
+    };
     assert_eq!(query(""), json!({ "margin": { "b": 0.5 } }));
     assert_eq!(query("--query margin"), json!({ "margin": { "b": 0.5 } }), "the same, with its parameters");
     assert_eq!(query("--query relation"), json!({ "relation": { "scale": 1.0 } }));
-    let summary = folder.summary("a.svm --resume m.cog --model n.cog --query all");
+    let summary = folder.summary("a.svm --resume m.cog --overwrite --model n.cog --query all");
     assert_eq!(summary["query"], json!({ "all": {} }));
     assert_eq!(summary["config"].get("seed"), None, "nothing is drawn, so there is no seed");
     let learnt = folder.summary("a.svm --resume n.cog --query margin --seed 4");
@@ -245,11 +249,13 @@ fn answers_teach_what_labelled_lines_would_have_taught() {
     folder.write("b.svm", second);
     folder.write("u.svm", unlabelled(second));
     for flags in ["", "--normalize l2 --bias", "--clip 0.5 --learner kernel-perceptron"] {
-        folder.output(&format!("learn a.svm --quiet {flags} --model m.cog"));
-        folder.output("learn b.svm --quiet --resume m.cog --model direct.cog");
-        folder.output("learn u.svm --quiet --resume m.cog --model waiting.cog --ask ask.svm");
+        folder.output(&format!("learn a.svm --quiet {flags} --overwrite --model m.cog"));
+        folder.output("learn b.svm --quiet --resume m.cog --overwrite --model direct.cog");
+        folder.output("learn u.svm --quiet --resume m.cog --overwrite --model waiting.cog --ask ask.svm");
         folder.write("answers.svm", answered(&folder.text("ask.svm"), second));
-        folder.output("learn answers.svm --quiet --resume waiting.cog --query all --model answered.cog");
+        folder.output(
+            "learn answers.svm --quiet --resume waiting.cog --query all --overwrite --model answered.cog",
+        );
         let weights = |model: &str| folder.output(&format!("inspect {model} --weights"));
         assert_eq!(weights("direct.cog"), weights("answered.cog"), "{flags}");
         assert_ne!(weights("waiting.cog"), weights("answered.cog"), "{flags}");
@@ -340,7 +346,7 @@ fn rounds_need_all_their_labels() {
     {
         let message = format!("error: u.svm:3: round 2 has no label for task 1; {what}");
         folder.refused(
-            &format!("learn u.svm --quiet --ask ask.svm --model m.cog {flags}"),
+            &format!("learn u.svm --quiet --ask ask.svm --overwrite --model m.cog {flags}"),
             &[&message, "hint: label it, or learn one example per round"],
         );
     }

@@ -89,14 +89,14 @@ fn a_task_name_cannot_break_the_pictures() {
 #[test]
 fn a_relation_of_too_many_tasks_is_refused_with_a_way_out() {
     let folder = Folder::with("a.svm", related(2001, 2001));
-    folder.output("learn a.svm --quiet --model m.cog");
+    folder.output("learn a.svm --quiet --overwrite --model m.cog");
     folder.refused(
         "relations m.cog",
         &["error: 2001 tasks; the relation of at most 2000", "choose some with --only"],
     );
     folder.output("relations m.cog --only 1,2001");
     folder.write("b.svm", related(30, 60));
-    folder.output("learn b.svm --quiet --model m.cog");
+    folder.output("learn b.svm --quiet --overwrite --model m.cog");
     assert!(folder.output("relations m.cog").contains("all of them: --json; as pictures: --svg, --graph"));
 }
 

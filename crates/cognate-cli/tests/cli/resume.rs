@@ -24,12 +24,12 @@ fn a_resumed_run_equals_the_unbroken_one_byte_for_byte() {
         "--tasks 1,2,3,4,5 --set interaction.graph.edges=complete",
     ] {
         folder.output(&format!(
-            "learn --learner perceptron all.svm --quiet {flags} --model all.cog --trace all.jsonl"
+            "learn --learner perceptron all.svm --quiet {flags} --overwrite --model all.cog --trace all.jsonl"
         ));
         folder.output(&format!(
-            "learn --learner perceptron a.svm --quiet {flags} --model a.cog --trace a.jsonl"
+            "learn --learner perceptron a.svm --quiet {flags} --overwrite --model a.cog --trace a.jsonl"
         ));
-        folder.output("learn b.svm --quiet --resume a.cog --model b.cog --trace b.jsonl");
+        folder.output("learn b.svm --quiet --resume a.cog --overwrite --model b.cog --trace b.jsonl");
         assert_eq!(folder.read("all.cog"), folder.read("b.cog"), "{flags}");
         let trace = [folder.read("a.jsonl"), folder.read("b.jsonl")].concat();
         assert_eq!(folder.read("all.jsonl"), trace, "{flags}");

@@ -30,8 +30,8 @@ fn every_learner_learns_saves_and_resumes() {
         "rom-pgd --set eta=0.1 --set beta=0.1 --set u-step=mean",
         "rom-rda",
     ] {
-        folder.output(&format!("learn a.svm --quiet --learner {learner} --model whole.cog"));
-        folder.output(&format!("learn first.svm --quiet --learner {learner} --model m.cog"));
+        folder.output(&format!("learn a.svm --quiet --learner {learner} --overwrite --model whole.cog"));
+        folder.output(&format!("learn first.svm --quiet --learner {learner} --overwrite --model m.cog"));
         folder.output("learn second.svm --quiet --resume m.cog --model m.cog");
         assert!(folder.read("m.cog") == folder.read("whole.cog"), "{learner}");
         assert!(folder.output("predict a.svm --model m.cog").lines().count() == text.lines().count() + 1);

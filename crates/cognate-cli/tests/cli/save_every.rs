@@ -8,7 +8,7 @@ use super::signals::Running;
 use super::support::{Folder, number, related};
 
 /// Waits until something holds, for a minute at most.
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
         assert!(started.elapsed() < Duration::from_mins(1), "{what}");
@@ -17,7 +17,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Examples in a model.
-fn examples(folder: &Folder, model: &str) -> usize {
+pub(crate) fn examples(folder: &Folder, model: &str) -> usize {
     let inside = serde_json::from_str(&folder.output(&format!("inspect {model} --json"))).unwrap();
     number(&inside, "/examples") as usize
 }
@@ -92,7 +92,8 @@ fn a_model_is_saved_after_a_time() {
 fn a_save_that_fails_is_told_once_and_tried_again() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("sub")).unwrap();
-    let mut running = Running::start(&folder, "learn - --quiet --model sub/m.cog --save-every 100");
+    let mut running =
+        Running::start(&folder, "learn - --quiet --model sub/m.cog --save-every 100 --trace t.jsonl");
     let mut input = running.0.stdin.take().unwrap();
     let mut told = BufReader::new(running.0.stderr.take().unwrap());
     let text = related(2, 5000);
@@ -104,7 +105,11 @@ fn a_save_that_fails_is_told_once_and_tried_again() {
         input.flush().unwrap();
     };
     send(0, 1000);
-    wait_until("a model is saved", || folder.path("sub/m.cog").exists());
+    // Traces are flushed after saves: none is under way.
+    wait_until("all is learnt", || {
+        folder.path("t.jsonl").exists() && folder.text("t.jsonl").lines().count() == 1000
+    });
+    assert!(folder.path("sub/m.cog").exists());
     std::fs::rename(folder.path("sub"), folder.path("gone")).unwrap();
     send(1000, 2000);
     let mut line = String::new();
@@ -154,4 +159,140 @@ fn saves_need_a_file_and_an_interval() {
         assert!(ran.code == Some(2) && ran.stderr.contains("a time like 60s, 10m or 2h"), "{bad}: {ran:?}");
     }
     assert_eq!(folder.names(), ["a.svm"]);
+}
+
+#[test]
+fn a_time_passes_while_the_pipe_is_silent() {
+    let folder = Folder::new();
+    let mut running = Running::start(&folder, "learn - --quiet --model m.cog --save-every 1s");
+    let mut input = running.0.stdin.take().unwrap();
+    input.write_all(related(2, 20).as_bytes()).unwrap();
+    wait_until("a model is saved though no line comes", || folder.path("m.cog").exists());
+    assert_eq!(examples(&folder, "m.cog"), 20);
+    drop(input);
+    assert_eq!(running.ended_within(Duration::from_secs(20)).expect("it ends").code(), Some(0));
+}
+
+/// A run that waits for more lines after the first 20, and what it says.
+fn waiting(folder: &Folder, flags: &str) -> (Running, std::process::ChildStdin, impl BufRead + use<>) {
+    let mut running = Running::start(folder, &format!("learn - --trace t.jsonl {flags}"));
+    let mut input = running.0.stdin.take().unwrap();
+    input.write_all(related(2, 20).as_bytes()).unwrap();
+    wait_until("the lines are learnt", || {
+        folder.path("t.jsonl").exists() && folder.text("t.jsonl").lines().count() == 20
+    });
+    let told = BufReader::new(running.0.stderr.take().unwrap());
+    (running, input, told)
+}
+
+/// The next line that speaks of the signal.
+fn told_of_signal(told: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    while !line.starts_with("SIGUSR1") && !line.starts_with("warning") {
+        line.clear();
+        assert!(told.read_line(&mut line).unwrap() > 0, "it ended without a word");
+    }
+    line
+}
+
+#[test]
+fn sigusr1_saves_the_model_and_the_run_goes_on() {
+    let folder = Folder::with("all.svm", related(2, 40));
+    folder.output("learn all.svm --quiet --model all.cog");
+    let (mut running, mut input, mut told) = waiting(&folder, "--model m.cog");
+    for _ in 0..3 {
+        running.signal("USR1");
+        assert_eq!(
+            told_of_signal(&mut told),
+            "SIGUSR1: the model is saved in m.cog, with the 20 examples that were learnt; learning goes on\n"
+        );
+        assert_eq!(examples(&folder, "m.cog"), 20);
+    }
+    let rest: String = related(2, 40).lines().skip(20).map(|line| format!("{line}\n")).collect();
+    input.write_all(rest.as_bytes()).unwrap();
+    drop(input);
+    assert_eq!(running.ended_within(Duration::from_secs(20)).expect("it ends").code(), Some(0));
+    assert!(folder.read("m.cog") == folder.read("all.cog"), "a save changes nothing");
+}
+
+#[test]
+fn sigusr1_without_a_file_or_without_examples_saves_nothing_and_says_so() {
+    let folder = Folder::new();
+    let (mut running, input, mut told) = waiting(&folder, "");
+    running.signal("USR1");
+    let said = "SIGUSR1: nothing is saved, because no file was named for the model (--model OUT)\n";
+    assert_eq!(told_of_signal(&mut told), said);
+    drop(input);
+    assert_eq!(running.ended_within(Duration::from_secs(20)).expect("it ends").code(), Some(0));
+    folder.write("old.svm", related(2, 20));
+    folder.output("learn old.svm --quiet --model m.cog");
+    let before = folder.read("m.cog");
+    let mut running = Running::start(&folder, "learn - --overwrite --model m.cog");
+    let input = running.0.stdin.take().unwrap();
+    let mut told = BufReader::new(running.0.stderr.take().unwrap());
+    wait_until("it listens", || folder.path(".m.cog.lock").exists());
+    running.signal("USR1");
+    assert_eq!(told_of_signal(&mut told), "SIGUSR1: nothing is saved, because nothing was learnt yet\n");
+    assert_eq!(folder.read("m.cog"), before);
+    running.signal("KILL");
+    running.0.wait().unwrap();
+    drop(input);
+}
+
+#[test]
+fn sigusr1_that_cannot_save_says_so_and_the_run_goes_on() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    let (mut running, input, mut told) = waiting(&folder, "--model sub/m.cog");
+    std::fs::rename(folder.path("sub"), folder.path("gone")).unwrap();
+    for _ in 0..2 {
+        running.signal("USR1");
+        let line = told_of_signal(&mut told);
+        assert!(line.starts_with("warning: sub/m.cog: cannot write the model: "), "{line}");
+        assert!(line.contains("learning goes on"), "{line}");
+    }
+    std::fs::rename(folder.path("gone"), folder.path("sub")).unwrap();
+    drop(input);
+    assert_eq!(running.ended_within(Duration::from_secs(20)).expect("it ends").code(), Some(0));
+    assert_eq!(examples(&folder, "sub/m.cog"), 20);
+}
+
+/// A disk of 64 kB that becomes full while the model grows: the last good save stays, whole, and so does a model of before.
+#[test]
+fn a_disk_that_is_full_keeps_the_model_that_is_on_it() {
+    let folder = Folder::with("a.svm", grows());
+    folder.write("old.svm", related(2, 20));
+    let mount = "mkdir disk && mount -t tmpfs -o size=64k none disk";
+    if bash(&folder, &format!("unshare -rm bash -c '{mount}' && rmdir disk")).code != Some(0) {
+        #[expect(clippy::print_stderr, reason = "whoever reads the test's output wants to know")]
+        {
+            eprintln!("skipped: a disk of its own cannot be mounted here");
+        }
+        return;
+    }
+    for (every, saved, learnt) in [
+        ("1000", "disk/m.cog is that of the last save, with the ", 1000..=3100),
+        ("1000000", "disk/m.cog is left as it was", 20..=20),
+    ] {
+        let learn = format!("learn a.svm --quiet --overwrite --model disk/m.cog --save-every {every}");
+        let line = format!(
+            "unshare -rm bash -c '{mount} && $cognate learn old.svm --quiet --model disk/m.cog > old.txt && \
+             {{ $cognate {learn}; code=$?; ls -A disk > left.txt; cp disk/m.cog kept.cog; exit $code; }}'"
+        );
+        let ran = bash(&folder, &line);
+        ran.assert_refused(&["error: disk/m.cog: cannot write the model: No space left on device", saved]);
+        let warnings =
+            ran.stderr.matches("warning: disk/m.cog: cannot write the model: No space left").count();
+        assert_eq!(warnings, usize::from(every == "1000"), "it is told once: {}", ran.stderr);
+        assert!(learnt.contains(&examples(&folder, "kept.cog")), "{every}");
+        assert_eq!(folder.text("left.txt"), "m.cog\n", "nothing else is on the disk");
+        std::fs::remove_dir(folder.path("disk")).unwrap();
+    }
+}
+
+/// A stream whose model is small for 3,000 examples, and then larger than 64 kB.
+fn grows() -> String {
+    let features: Vec<String> = (1..9000).map(|feature| format!("{feature}:1")).collect();
+    let wide = format!("+1 qid:1 {0}\n-1 qid:1 {0}\n", features.join(" "));
+    related(2, 3000) + &wide + &related(2, 3000)
 }

@@ -20,7 +20,7 @@ impl Drop for Running {
 impl Running {
     /// Starts the program so that it hears signals, whoever started the tests.
     pub(crate) fn start(folder: &Folder, line: &str) -> Self {
-        let signals = ["--default-signal=INT,TERM,HUP", PROGRAM];
+        let signals = ["--default-signal=INT,TERM,HUP,USR1", PROGRAM];
         Self::spawn(folder, Command::new("env").args(signals).args(line.split_whitespace()))
     }
 
@@ -74,9 +74,11 @@ impl Running {
 fn stops(signal: &str, flags: &str) {
     let folder = Folder::with("a.svm", related(1, 5000));
     folder.write("old.svm", "+1 qid:1 1:1\n");
-    folder.output("learn old.svm --quiet --model m.cog");
-    let mut running =
-        Running::start(&folder, &format!("learn a.svm --passes 4000000000 --model m.cog {flags}"));
+    folder.output("learn old.svm --quiet --overwrite --model m.cog");
+    let mut running = Running::start(
+        &folder,
+        &format!("learn a.svm --passes 4000000000 --overwrite --model m.cog {flags}"),
+    );
     let mut rest = running.under_way();
     running.signal(signal);
     let status = running.ended_within(Duration::from_secs(20)).expect("it stops soon");
@@ -219,9 +221,10 @@ fn a_second_ctrl_c_changes_nothing_and_the_model_is_saved() {
 fn while_it_is_stuck(send: impl FnOnce(&Running, &mut dyn BufRead)) -> (Folder, ExitStatus) {
     let folder = Folder::with("a.svm", related(1, 5000));
     folder.write("old.svm", "+1 qid:1 1:1\n");
-    folder.output("learn old.svm --quiet --model m.cog");
+    folder.output("learn old.svm --quiet --overwrite --model m.cog");
     assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
-    let mut running = Running::start(&folder, "learn a.svm --passes 4000000000 --model m.cog --trace pipe");
+    let mut running =
+        Running::start(&folder, "learn a.svm --passes 4000000000 --overwrite --model m.cog --trace pipe");
     let reader = std::fs::File::open(folder.path("pipe")).unwrap();
     let mut rest = BufReader::new(running.under_way());
     send(&running, &mut rest);
@@ -291,8 +294,9 @@ fn signals_at_any_time_never_lose_the_model() {
     };
     let mut kept = 0;
     for case in 0..cases {
-        folder.output("learn old.svm --quiet --model m.cog");
-        let mut running = Running::start(&folder, "learn a.svm --passes 4000000000 --model m.cog");
+        folder.output("learn old.svm --quiet --overwrite --model m.cog");
+        let mut running =
+            Running::start(&folder, "learn a.svm --passes 4000000000 --overwrite --model m.cog");
         let mut rest = running.under_way();
         std::thread::sleep(Duration::from_millis(below(60)));
         let signals = 2 + usize::from(case % 3 == 2);
@@ -315,7 +319,7 @@ fn signals_at_any_time_never_lose_the_model() {
             "case {case}, {names:?}: {status:?}\n{told}"
         );
     }
-    folder.output("learn old.svm --quiet --model m.cog");
+    folder.output("learn old.svm --quiet --overwrite --model m.cog");
     assert_eq!(folder.names(), ["a.svm", "m.cog", "old.svm"], "leftovers are removed by the next save");
     assert!(kept >= 2 * (cases / 3), "{kept} of {cases} models are the new one");
 }

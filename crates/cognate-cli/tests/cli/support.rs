@@ -183,13 +183,15 @@ pub(crate) fn redacted(text: &str) -> String {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             // A row of the progressive table.
-            [error, since, examples, _, "s", _, tasks] if error.ends_with('%') => {
-                format!("{error:>8} {since:>12} {examples:>12}    [time]       [rate] {tasks:>8}")
+            [error, since, examples, _, "s", _, tasks, ref more @ ..] if error.ends_with('%') => {
+                let more = more.join("  ");
+                format!("{error:>8} {since:>12} {examples:>12}    [time]       [rate] {tasks:>8}  {more}")
             }
             // The same with labels.
-            [error, since, examples, labels, _, "s", _, tasks] if error.ends_with('%') => {
+            [error, since, examples, labels, _, "s", _, tasks, ref more @ ..] if error.ends_with('%') => {
+                let more = more.join("  ");
                 format!(
-                    "{error:>8} {since:>12} {examples:>12} {labels:>12}    [time]       [rate] {tasks:>8}"
+                    "{error:>8} {since:>12} {examples:>12} {labels:>12}    [time]       [rate] {tasks:>8}  {more}"
                 )
             }
             [examples, "examples", "in", ..] if line.contains("peak memory") => {

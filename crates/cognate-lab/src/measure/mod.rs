@@ -3,9 +3,11 @@
 //! | file | question |
 //! |---|---|
 //! | `bench` | how fast is `cognate`, and how often does it err, beside others? |
+//! | `labels` | what do labels buy that are asked for by margin, or by uncertainty? |
 //! | `strengths` | does b = "auto" keep its promise? |
 //! | `relations`, `relation_speed` | is a learned relation worth having, and what does it cost? |
 //! | `robust` | does `rom-pgd` keep its promises? |
+//! | `real` | how far off is `adaptive` where labels are real numbers? |
 //! | `budgets` | what do learners in fixed memory cost? |
 //! | `convex` | what does a fit explain, and how long does it take? |
 //! | `reproduce` | do the papers' tables come out? |
@@ -20,7 +22,9 @@
 mod bench;
 mod budgets;
 mod convex;
+mod labels;
 mod page;
+mod real;
 mod relation_speed;
 mod relations;
 mod reproduce;
@@ -41,10 +45,14 @@ pub enum Command {
     Bench(bench::Options),
     /// Compare b = "auto" with fixed strengths of sharing on every data set
     Strengths(sets::Options),
+    /// Compare what labels buy that are asked for by margin and by uncertainty, on spam_b and sentiment16
+    Labels(labels::Options),
     /// Compare learned relations with given ones on every data set
     Relations(relations::Options),
     /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others on poisoned tasks
     Robust(sets::Options),
+    /// Compare `adaptive` on real labels with Vowpal Wabbit and with its own forms, and write docs/regression.md
+    Real(sets::Options),
     /// Measure learners in fixed memory: speed, memory, error against budget
     Budgets(budgets::Options),
     /// Measure what `convex` explains on school, and how long a fit takes
@@ -62,8 +70,10 @@ impl Command {
         match self {
             Self::Bench(options) => bench::run(options),
             Self::Strengths(options) => strengths::run(options),
+            Self::Labels(options) => labels::run(options),
             Self::Relations(options) => relations::run(options),
             Self::Robust(options) => robust::run(options),
+            Self::Real(options) => real::run(options),
             Self::Budgets(options) => budgets::run(options),
             Self::Convex(options) => convex::run(options),
             Self::Reproduce(options) => reproduce::run(options),

@@ -114,7 +114,7 @@ fn stream(truths: &[Vec<f64>]) -> Memory {
         let flipped = rng.random::<f64>() < 0.05;
         let label = if (margin > 0.0) == flipped { -1.0 } else { 1.0 };
         if let Ok(features) = SparseView::try_new(&indices, &values) {
-            stream.push(&task.to_string(), Example { task: TaskId(0), features, label });
+            stream.push(&task.to_string(), Example::new(TaskId(0), features, label));
         }
     }
     stream

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use cognate::Example;
-use cognate::run::RunOptions;
+use cognate::run::{Observer, RunOptions};
 use cognate::stream::{Input, Memory, Order, ReadOptions};
 use cognate::{Model, RunConfig};
 use serde_json::{Value, json};
@@ -113,10 +113,15 @@ pub(crate) fn error(stream: &Memory, learner: &Value, seeds: u64) -> Result<f64>
 
 /// The model of a learner after one pass.
 pub(crate) fn run_once(learner: &Value, stream: Memory) -> Result<Model> {
+    run_observed(learner, stream, &mut ())
+}
+
+/// The same, with someone who sees every example.
+pub(crate) fn run_observed(learner: &Value, stream: Memory, observer: &mut dyn Observer) -> Result<Model> {
     let mut config: RunConfig = serde_json::from_value(json!({ "learner": learner }))?;
     config.learner.set_rounds(stream.len() as u64);
     let mut model = Model::new(&config)?;
     let mut stream = stream.numbered_as(model.tasks());
-    model.learn(&mut stream, &RunOptions::default(), &mut ())?;
+    model.learn(&mut stream, &RunOptions::default(), observer)?;
     Ok(model)
 }

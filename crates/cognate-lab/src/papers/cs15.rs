@@ -288,7 +288,7 @@ fn made_up(tasks: usize, features: usize, seed: u64) -> anyhow::Result<Examples>
             let own = &weights[task * features..(task + 1) * features];
             let label = x.iter().zip(own).map(|(x, w)| x * w).sum::<f64>() + NOISE * normal(&mut rng);
             let features = SparseView::try_new(&indices, &x)?;
-            memory.push(&task.to_string(), Example { task: TaskId(0), features, label });
+            memory.push(&task.to_string(), Example::new(TaskId(0), features, label));
         }
     }
     Ok(Examples::read(&mut memory, &Tasks::open())?)

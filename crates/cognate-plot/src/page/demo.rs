@@ -2,7 +2,7 @@
 
 use super::Page;
 use super::report::{
-    Relation, Run, error_rate, figure_of, fluid, from, plural, settled, start_note, stream_curves,
+    Relation, Run, error_rate, fluid, from, plural, relation_figure, settled, start_note, stream_curves,
 };
 use super::table::{Cell, Kind, Table};
 use crate::bars::{BarChart, BarSeries};
@@ -10,7 +10,7 @@ use crate::heatmap::DAGGER;
 use crate::lines::{Detail, LineChart, Series, legend_only};
 use crate::numbers::{count, percent};
 use crate::scale::{Steps, Unit};
-use crate::svg::{Drawing, add, shorten};
+use crate::svg::{Drawing, shorten};
 
 /// Several runs over the same stream, and what is known about it.
 pub struct Demo {
@@ -28,12 +28,18 @@ pub struct Demo {
     pub outliers: Vec<usize>,
     /// How the tasks are truly related; known for synthetic streams.
     pub truth: Option<Relation>,
+    /// The table that compares the runs; errors and updates of the runs if left out.
+    pub comparison: Option<Table>,
+    /// In how many orders the stream was learnt; the runs are those of all, merged.
+    pub orders: u64,
     /// The command that made the page.
     pub command: String,
 }
 
-/// Most tasks with a small chart or bars of their own.
-const TASKS: usize = 24;
+/// Most tasks with a small chart of their own.
+const CHARTS: usize = 12;
+/// Most bars.
+const BARS: usize = 72;
 
 /// The page of a demo.
 pub fn demo_page(demo: &Demo) -> String {
@@ -41,23 +47,25 @@ pub fn demo_page(demo: &Demo) -> String {
     for text in demo.notes.iter().chain(&story(demo)) {
         page.paragraph(text);
     }
-    page.table(&comparison(demo));
+    page.table(demo.comparison.as_ref().unwrap_or(&comparison(demo)));
     page.section("Learning curves");
     let (chart, caption) = stream_curves(&demo.runs, Some(demo.highlight));
     fluid(&mut page, &chart, &caption);
     page.section("Task by task");
     small_charts(&mut page, demo);
-    let bars = bars(demo);
-    page.fluid_figure(
-        &bars.draw(760.0),
-        &bars.draw(370.0),
-        "Error of each task over the whole stream; shorter is better.",
-    );
-    let relations = demo.runs.get(demo.highlight).and_then(|r| r.relation.as_ref());
-    let relations: Vec<_> = relations.into_iter().chain(&demo.truth).map(figure_of).collect();
-    if !relations.is_empty() {
-        page.section("How the tasks are related");
-        page.figures(&relations);
+    let (bars, caption) = bars(demo);
+    page.fluid_figure(&bars.draw(760.0), &bars.draw(370.0), &caption);
+    let learnt = demo.runs.get(demo.highlight).and_then(|r| r.relation.as_ref());
+    match on_one_scale(learnt.into_iter().chain(&demo.truth)).as_slice() {
+        [] => {}
+        [one] => {
+            page.section("How the tasks are related");
+            relation_figure(&mut page, one);
+        }
+        several => {
+            page.section("How the tasks are related");
+            page.matrices(several);
+        }
     }
     page.section("Configuration");
     for run in &demo.runs {
@@ -73,37 +81,36 @@ fn error_over(demo: &Demo, run: &Run, outliers: bool) -> f64 {
     error_rate(mistakes, examples)
 }
 
-/// What the reader sees, in words; every number comes from the runs.
+/// What was done, in words; the numbers that came out are in the table below.
 fn story(demo: &Demo) -> Vec<String> {
     let Some(first) = demo.runs.first() else {
         return Vec::new();
     };
-    let ranking = |error: &dyn Fn(&Run) -> f64| {
-        let mut ranked: Vec<(f64, &str)> = demo.runs.iter().map(|r| (error(r), r.name.as_str())).collect();
-        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let parts: Vec<String> =
-            ranked.iter().map(|(e, name)| format!("{name} {}", percent(*e, 1))).collect();
-        parts.join(", ")
-    };
-    let mut text = format!(
-        "All {} saw the same {} of {} in the same order, and predicted each one before its label was shown. \
-         Mistakes over the whole stream: {}.",
+    let orders = if demo.orders > 1 { format!("{} orders", count(demo.orders)) } else { "order".to_owned() };
+    vec![format!(
+        "All {} saw the same {} of {} in the same {orders}, and predicted each one before its label was shown.",
         plural(demo.runs.len() as u64, "learner"),
-        plural(first.totals.examples, "example"),
+        plural(first.totals.examples / demo.orders.max(1), "example"),
         plural(first.tasks.len() as u64, "task"),
-        ranking(&|r| r.totals.error())
-    );
-    if !demo.outliers.is_empty() {
-        let names = demo.outliers.iter().filter_map(|i| first.tasks.get(*i)).map(|t| shorten(&t.name, 24));
-        let names = names.collect::<Vec<_>>().join(", ");
-        let related = ranking(&|r| error_over(demo, r, false));
-        let outlier = ranking(&|r| error_over(demo, r, true));
-        add(
-            &mut text,
-            format_args!(" On the related tasks: {related}. On {names}, unlike the others: {outlier}."),
-        );
+    )]
+}
+
+/// Relations with the same colours for the same values, and the tasks in the order of the first.
+fn on_one_scale<'a>(relations: impl Iterator<Item = &'a Relation>) -> Vec<Relation> {
+    let mut relations: Vec<Relation> = relations.cloned().collect();
+    let Some(first) = relations.first().map(|first| first.matrix.clone()) else { return relations };
+    if relations.len() < 2 {
+        return relations;
     }
-    vec![text]
+    let limit = relations.iter().map(|relation| relation.matrix.full_colour()).fold(0.0, f64::max);
+    let is_signed = relations.iter().any(|relation| relation.matrix.values.iter().any(|value| *value < 0.0));
+    for Relation { matrix, .. } in &mut relations {
+        (matrix.limit, matrix.is_signed) = (Some(limit), is_signed);
+        if matrix.order.is_none() && matrix.names == first.names {
+            matrix.order.clone_from(&first.order);
+        }
+    }
+    relations
 }
 
 fn comparison(demo: &Demo) -> Table {
@@ -131,18 +138,29 @@ fn heading(demo: &Demo, task: usize) -> String {
     shorten(name, 28) + mark
 }
 
-/// Which tasks get pictures of their own: the outliers, then the first ones.
-fn shown_tasks(demo: &Demo) -> Vec<usize> {
+/// Which tasks get pictures of their own: the outliers, then those with the most examples.
+fn shown_tasks(demo: &Demo, most: usize) -> Vec<usize> {
     let tasks = demo.runs.iter().map(|r| r.tasks.len()).min().unwrap_or(0);
+    let examples = |task: usize| demo.runs.first().map_or(0, |r| r.tasks[task].examples);
     let mut shown: Vec<usize> = (0..tasks).collect();
-    shown.sort_by_key(|i| (!demo.outliers.contains(i), *i));
-    shown.truncate(TASKS);
+    shown.sort_by_key(|i| (!demo.outliers.contains(i), std::cmp::Reverse(examples(*i)), *i));
+    shown.truncate(most);
     shown.sort_unstable();
     shown
 }
 
+/// Says which tasks a picture leaves out.
+fn left_out(demo: &Demo, shown: usize) -> String {
+    let all = demo.runs.first().map_or(0, |r| r.tasks.len());
+    if all <= shown {
+        return String::new();
+    }
+    let further = plural((all - shown) as u64, "further task");
+    format!(" Drawn are the {shown} tasks with the most examples; {further} not drawn.")
+}
+
 fn small_charts(page: &mut Page, demo: &Demo) {
-    let shown = shown_tasks(demo);
+    let shown = shown_tasks(demo, CHARTS);
     let curves: Vec<&[(f64, f64)]> =
         demo.runs.iter().flat_map(|r| shown.iter().map(|i| r.tasks[*i].curve.as_slice())).collect();
     let start = settled(&curves);
@@ -167,30 +185,29 @@ fn small_charts(page: &mut Page, demo: &Demo) {
     if !demo.outliers.is_empty() {
         caption += " †\u{a0}outlier.";
     }
-    let all = demo.runs.first().map_or(0, |r| r.tasks.len());
-    if all > shown.len() {
-        let further = plural((all - shown.len()) as u64, "further task");
-        add(&mut caption, format_args!(" {further} not drawn."));
-    }
+    caption += &left_out(demo, shown.len());
     page.multiples(&legend_only(&names, Some(demo.highlight), 370.0), &charts, &caption);
 }
 
-fn bars(demo: &Demo) -> BarChart {
-    let shown = shown_tasks(demo);
+fn bars(demo: &Demo) -> (BarChart, String) {
+    let shown = shown_tasks(demo, (BARS / demo.runs.len().max(1)).max(1));
     let errors = |r: &Run| shown.iter().map(|i| r.tasks[*i].error()).collect();
-    BarChart {
+    let chart = BarChart {
         title: "Error of each task".to_owned(),
         unit: Unit::Percent,
         groups: shown.iter().map(|i| heading(demo, *i)).collect(),
         series: demo.runs.iter().map(|r| BarSeries { name: r.name.clone(), values: errors(r) }).collect(),
         highlight: Some(demo.highlight),
-    }
+    };
+    let left_out = left_out(demo, shown.len());
+    (chart, format!("Error of each task over the whole stream; shorter is better.{left_out}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::report::tests::run;
     use super::*;
+    use crate::heatmap::Heatmap;
 
     fn demo(tasks: usize) -> Demo {
         Demo {
@@ -201,24 +218,69 @@ mod tests {
             highlight: 1,
             outliers: vec![tasks - 1],
             truth: None,
+            comparison: None,
+            orders: 1,
             command: "cognate demo".to_owned(),
         }
     }
 
     #[test]
-    fn numbers_in_the_words_come_from_the_runs() {
+    fn numbers_stand_in_the_table_and_not_in_the_words() {
         let mut demo = demo(3);
         demo.runs[1].totals.mistakes = 64;
-        let text = story(&demo).concat();
-        assert!(text.contains("coupled 6.2\u{202f}%, independent 12.5\u{202f}%."), "{text}");
-        assert!(text.contains("On task <2>, unlike the others"));
+        let html = demo_page(&demo);
+        assert!(html.contains("All 2 learners saw the same 1,024 examples of 3 tasks in the same order"));
+        let error = "6.25\u{202f}%";
+        let paragraphs = html.split("<p>").skip(1).map(|rest| rest.split("</p>").next().unwrap_or_default());
+        assert!(paragraphs.into_iter().all(|text| !text.contains('%')));
+        assert_eq!(html.matches(&format!("<b>{error}</b>")).count(), 1);
         assert!((error_over(&demo, &demo.runs[0], true) - 102.0 / 1022.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_table_from_outside_takes_the_place_of_the_own() {
+        let mut demo = demo(2);
+        let rows = vec![vec![Cell::Text("coupled".to_owned()), Cell::Number(0.75, "0.7512".to_owned())]];
+        let columns = vec![("learner", Kind::Text), ("AUC", Kind::HighestBest)];
+        demo.comparison = Some(Table { columns, rows, strong: None });
+        (demo.orders, demo.runs[0].totals.examples) = (4, 4096);
+        let html = demo_page(&demo);
+        assert!(html.contains("0.7512") && !html.contains("error, all tasks"));
+        assert!(html.contains("the same 1,024 examples of 2 tasks in the same 4 orders"));
+    }
+
+    #[test]
+    fn learnt_and_true_relations_share_one_colour_scale() {
+        let relation = |value: f64, order: Option<Vec<usize>>| Relation {
+            title: "R".to_owned(),
+            caption: String::new(),
+            matrix: Heatmap {
+                names: vec!["a".to_owned(), "b".to_owned()],
+                values: vec![0.5, value, value, 0.5],
+                limit: Some(2.0 * value.abs()),
+                order,
+                ..Heatmap::default()
+            },
+        };
+        let mut demo = demo(2);
+        demo.runs[1].relation = Some(relation(0.1, Some(vec![1, 0])));
+        demo.truth = Some(relation(-0.4, None));
+        let learnt = demo.runs[1].relation.as_ref();
+        let both = on_one_scale(learnt.into_iter().chain(&demo.truth));
+        assert!(both.iter().all(|one| one.matrix.limit == Some(0.8) && one.matrix.is_signed));
+        assert_eq!(both[1].matrix.order, Some(vec![1, 0]), "and one order");
+        // The colour bars of both, wide and narrow, end at the same values.
+        let html = demo_page(&demo);
+        assert_eq!((html.matches(">−0.8</text>").count(), html.matches(">0.8</text>").count()), (4, 4));
     }
 
     #[test]
     fn many_tasks_and_no_runs_make_a_page() {
         let html = demo_page(&demo(40));
-        assert!(html.contains("16 further tasks not drawn") && html.contains("task &lt;39&gt;\u{a0}†"));
+        assert!(
+            html.contains("Drawn are the 12 tasks with the most examples; 28 further tasks not drawn.")
+                && html.contains("task &lt;39&gt;\u{a0}†")
+        );
         let mut none = demo(1);
         none.runs.clear();
         assert!(demo_page(&none).contains("cognate demo"));

@@ -1,12 +1,12 @@
 //! The report of a fit: `fit --report FILE`.
 
-use super::report::{fluid, plural};
+use super::report::{Relation, fluid, plural, relation_figure};
 use super::table::{Cell, Kind, Table};
+use super::tasks::{ORDER, ROWS, by_least_error, least_error};
 use super::{Page, Tile};
 use crate::heatmap::Heatmap;
-use crate::lines::{LineChart, Series};
-use crate::numbers::duration;
-use crate::numbers::{count, percent};
+use crate::lines::{LineChart, Mark, Series};
+use crate::numbers::{count, duration, minus, percent};
 use crate::scale::{Steps, Unit};
 
 /// What a page says about a fit.
@@ -28,7 +28,7 @@ pub struct FitPage {
     /// Errors of cross-validation.
     pub paths: Vec<Path>,
     /// What cross-validation chose.
-    pub chosen: Option<String>,
+    pub chosen: Option<Chosen>,
     /// Whether labels are classes.
     pub is_classification: bool,
     /// A, where it can be drawn.
@@ -47,15 +47,19 @@ pub struct Path {
     pub points: Vec<(f64, f64)>,
 }
 
+/// The choice of cross-validation.
+pub struct Chosen {
+    /// The choice without lambda, as the path that it is on is called.
+    pub name: String,
+    /// Its lambda.
+    pub lambda: f64,
+    /// Its error on examples left out.
+    pub error: f64,
+}
+
 /// The page, made by `command`.
 pub fn fit_page(fit: &FitPage, command: &str) -> String {
-    let lead = format!(
-        "{} was fitted to {} of {}: {}.",
-        fit.learner,
-        plural(fit.examples, "example"),
-        plural(fit.tasks.len() as u64, "task"),
-        fit.status
-    );
+    let lead = format!("{}, fitted to all examples at once: {}.", fit.learner, fit.status);
     let mut page = Page::new("Fit", &lead);
     page.tiles(&[
         Tile { name: fit.measure, value: percent(fit.total, 2) },
@@ -68,8 +72,8 @@ pub fn fit_page(fit: &FitPage, command: &str) -> String {
         page.section("Cross-validation");
         fluid(
             &mut page,
-            &selection_chart(fit),
-            &format!("Error on examples left out; lower is better. Chosen: {chosen}."),
+            &selection_chart(fit, chosen),
+            "Error on examples left out; lower is better. The ring is what was chosen.",
         );
     }
     page.section("The search");
@@ -80,17 +84,33 @@ pub fn fit_page(fit: &FitPage, command: &str) -> String {
     );
     if let Some(heatmap) = &fit.relation {
         page.section("How the tasks are related");
-        let caption = "A: the larger an entry, the more two tasks have learnt from each other.";
-        page.figure("A, as learned", &heatmap.draw(), caption);
+        let relation = Relation {
+            title: "A, as learned".to_owned(),
+            caption: "A: the larger an entry, the more two tasks have learnt from each other.".to_owned(),
+            matrix: heatmap.clone(),
+        };
+        relation_figure(&mut page, &relation);
     }
     page.section("Tasks");
+    if fit.is_classification {
+        page.paragraph(ORDER);
+    }
+    if fit.tasks.len() > ROWS {
+        page.paragraph(&format!(
+            "The last {} are left out.",
+            plural((fit.tasks.len() - ROWS) as u64, "task")
+        ));
+    }
     page.table(&tasks_table(fit));
     page.section("Configuration");
     page.json("Every setting of this fit, with defaults filled in", &fit.config);
     page.finish(command)
 }
 
-fn selection_chart(fit: &FitPage) -> LineChart {
+fn selection_chart(fit: &FitPage, chosen: &Chosen) -> LineChart {
+    let lambda = short_number(chosen.lambda);
+    let of = if fit.paths.len() > 1 { format!("{}, ", chosen.name) } else { String::new() };
+    let text = format!("chosen: {of}lambda {lambda}, {}", percent(chosen.error, 2));
     let y_title = if fit.is_classification { "share of mistakes" } else { "share of variance not explained" };
     LineChart {
         title: "Error of cross-validation against lambda".to_owned(),
@@ -103,6 +123,7 @@ fn selection_chart(fit: &FitPage) -> LineChart {
             .iter()
             .map(|path| Series { name: path.name.clone(), points: path.points.clone() })
             .collect(),
+        mark: Some(Mark { at: (chosen.lambda, chosen.error), text }),
         ..LineChart::default()
     }
 }
@@ -122,17 +143,80 @@ fn objective_chart(objectives: &[f64]) -> LineChart {
     }
 }
 
+/// A number with three digits that count, without zeros behind them.
+fn short_number(value: f64) -> String {
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let text =
+        if (1e-4..1e6).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") };
+    minus(&text)
+}
+
+/// The tasks, those that are surest to be badly fitted first; in the order given where labels are no classes.
 fn tasks_table(fit: &FitPage) -> Table {
-    let row = |(name, examples, value): &(String, u64, f64)| {
-        vec![
-            Cell::Text(name.clone()),
-            Cell::Number(*examples as f64, count(*examples)),
-            Cell::Number(*value, percent(*value, 2)),
-        ]
+    let mistakes = |(_, examples, error): &(String, u64, f64)| (error * *examples as f64).round() as u64;
+    let counts: Vec<(u64, u64)> = fit.tasks.iter().map(|task| (mistakes(task), task.1)).collect();
+    let mut columns = vec![("task", Kind::Text), ("examples", Kind::Number), (fit.measure, Kind::Number)];
+    let order = if fit.is_classification {
+        columns.push(("at least", Kind::Number));
+        by_least_error(&counts)
+    } else {
+        (0..fit.tasks.len()).collect()
     };
-    Table {
-        columns: vec![("task", Kind::Text), ("examples", Kind::Number), (fit.measure, Kind::Number)],
-        rows: fit.tasks.iter().map(row).collect(),
-        strong: None,
+    let rate = |value: f64| Cell::Number(value, percent(value, 2));
+    let row = |at: usize| {
+        let (name, examples, value) = &fit.tasks[at];
+        let mut row =
+            vec![Cell::Text(name.clone()), Cell::Number(*examples as f64, count(*examples)), rate(*value)];
+        row.extend(fit.is_classification.then(|| rate(least_error(counts[at].0, counts[at].1))));
+        row
+    };
+    Table { columns, rows: order.into_iter().take(ROWS).map(row).collect(), strong: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit() -> FitPage {
+        FitPage {
+            learner: "convex".to_owned(),
+            status: "converged".to_owned(),
+            measure: "training error",
+            tasks: vec![("rare".to_owned(), 1, 1.0), ("known".to_owned(), 1000, 0.3)],
+            total: 0.3,
+            examples: 1001,
+            objectives: vec![3.0, 2.0],
+            paths: vec![Path { name: "p".to_owned(), points: vec![(0.01, 0.4), (0.1, 0.3), (1.0, 0.35)] }],
+            chosen: Some(Chosen { name: "p".to_owned(), lambda: 0.1, error: 0.3 }),
+            is_classification: true,
+            relation: None,
+            config: serde_json::json!({}),
+            seconds: 0.1,
+        }
+    }
+
+    #[test]
+    fn the_chosen_lambda_is_marked() {
+        let html = fit_page(&fit(), "c");
+        assert!(html.contains("chosen: lambda 0.1, 30.00"));
+        assert_eq!(html.matches("class=\"halo\"").count(), 2, "wide and narrow");
+        assert!(!fit_page(&FitPage { chosen: None, ..fit() }, "c").contains("class=\"halo\""));
+    }
+
+    #[test]
+    fn tasks_are_sorted_by_the_bound_of_their_error() {
+        let html = fit_page(&fit(), "c");
+        let place = |html: &str, name: &str| html.find(&format!("<td>{name}</td>")).expect("a row");
+        assert!(place(&html, "known") < place(&html, "rare") && html.contains("Wilson"));
+        let real = fit_page(&FitPage { is_classification: false, ..fit() }, "c");
+        assert!(place(&real, "rare") < place(&real, "known") && !real.contains("Wilson"));
+    }
+
+    #[test]
+    fn lambdas_are_short() {
+        assert_eq!(
+            [0.1, 10.0, 0.012_345, 1e-7, 123_456.0].map(short_number),
+            ["0.1", "10", "0.0123", "1e−7", "123000"]
+        );
     }
 }

@@ -2,16 +2,24 @@
 
 pub mod demo;
 pub mod fit;
+pub mod orders;
 pub mod report;
 pub mod table;
+pub mod tasks;
 
 use std::fmt;
 
+use serde_json::Value;
+
+use crate::heatmap::Heatmap;
+use crate::numbers::count;
 use crate::svg::{Drawing, add, escape};
 use crate::theme;
 
 /// Width of the page's column; `main` in the style sheet has the same plus its padding.
 pub const COLUMN: f64 = 1040.0;
+/// The same on a telephone of 390 pixels.
+pub const NARROW_COLUMN: f64 = 358.0;
 
 /// A page under construction; parts appear in the order in which they are added. All text is escaped here.
 pub struct Page {
@@ -20,6 +28,7 @@ pub struct Page {
 }
 
 /// A number worth large type.
+#[derive(Clone)]
 pub struct Tile {
     /// What it is.
     pub name: &'static str,
@@ -71,8 +80,22 @@ impl Page {
         // Wider than the column, a picture may use the whole window.
         let class = if drawing.width() > COLUMN { "breakout" } else { "" };
         let (heading, svg, caption) = (escape(heading), drawing.inline(), captioned(caption, drawing));
+        let hint = sideways_hint(drawing.least_width());
         self.put(format_args!(
-            "<figure class=\"{class}\"><h3>{heading}</h3><div class=\"scroll\">\n{svg}</div>{caption}</figure>\n"
+            "<figure class=\"{class}\"><h3>{heading}</h3>{hint}<div class=\"scroll\" tabindex=\"0\">\n{svg}</div>\
+             {caption}</figure>\n"
+        ));
+    }
+
+    /// A matrix with a heading and a caption, drawn for wide and for narrow windows.
+    pub fn matrix(&mut self, heading: &str, heatmap: &Heatmap, caption: &str) {
+        self.put(format_args!("<div class=\"matrix\"><h3>{}</h3>\n", escape(heading)));
+        let (wide, narrow) = (heatmap.draw(), heatmap.draw_within(NARROW_COLUMN));
+        let (inline, below) = (wide.inline(), captioned(caption, &wide));
+        let (small, small_below) = (narrow.inline(), captioned(caption, &narrow));
+        self.put(format_args!(
+            "<figure class=\"wide\"><div class=\"scroll\">\n{inline}</div>{below}</figure>\
+             <figure class=\"narrow\"><div class=\"scroll\">\n{small}</div>{small_below}</figure></div>\n"
         ));
     }
 
@@ -84,13 +107,19 @@ impl Page {
         ));
     }
 
-    /// Pictures with headings and captions side by side, below each other where there is no room.
-    pub fn figures(&mut self, items: &[(String, Drawing, String)]) {
+    /// Matrices side by side, below each other where there is no room.
+    pub fn matrices(&mut self, items: &[report::Relation]) {
         self.body.push_str("<div class=\"pair\">\n");
-        for (heading, drawing, caption) in items {
-            self.figure(heading, drawing, caption);
+        for item in items {
+            self.matrix(&item.title, &item.matrix, &item.caption);
         }
         self.body.push_str("</div>\n");
+    }
+
+    /// A part that is closed at first and holds a table.
+    pub fn folded_table(&mut self, summary: &str, table: &table::Table) {
+        let (summary, table) = (escape(summary), table.html());
+        self.put(format_args!("<details><summary>{summary}</summary>\n{table}</details>\n"));
     }
 
     /// Many small pictures under one legend, each with a heading.
@@ -103,9 +132,10 @@ impl Page {
         self.put(format_args!("</div>{}</figure>\n", captioned(caption, legend)));
     }
 
-    /// A part that is closed at first and shows a value as indented JSON.
-    pub fn json(&mut self, summary: &str, value: &serde_json::Value) {
+    /// A part that is closed at first and shows a value as indented JSON; of long lists the beginning.
+    pub fn json(&mut self, summary: &str, value: &Value) {
         // Escaped line by line, because escaping makes a line break a space.
+        let value = short_lists(value);
         let lines: Vec<String> = format!("{value:#}").lines().map(escape).collect();
         let (summary, text) = (escape(summary), lines.join("\n"));
         self.put(format_args!("<details><summary>{summary}</summary>\n<pre>{text}</pre></details>\n"));
@@ -127,6 +157,34 @@ impl Page {
             escape(command),
         )
     }
+}
+
+/// Longest list that is shown in full, and how much is shown of longer ones.
+const LIST: (usize, usize) = (64, 16);
+
+/// A value whose long lists end early and say so: a matrix over 400 tasks would be megabytes.
+fn short_lists(value: &Value) -> Value {
+    match value {
+        Value::Array(items) if items.len() > LIST.0 => {
+            let more = format!("… {} more", count((items.len() - LIST.1) as u64));
+            items[..LIST.1].iter().map(short_lists).chain([Value::String(more)]).collect()
+        }
+        Value::Array(items) => items.iter().map(short_lists).collect(),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(key, field)| (key.clone(), short_lists(field))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Says that what follows can be moved sideways, in windows where it cannot fit; nothing if it fits a telephone.
+fn sideways_hint(width: f64) -> String {
+    // The padding of the page in narrow windows.
+    let needs = width + 32.0;
+    let window = [900, 700, 600, 500, 400].into_iter().find(|window| f64::from(*window) <= needs);
+    window.map_or(String::new(), |window| {
+        format!("<p class=\"hint at{window}\" aria-hidden=\"true\">move sideways for more →</p>\n")
+    })
 }
 
 fn captioned(caption: &str, drawing: &Drawing) -> String {
@@ -161,6 +219,19 @@ mod tests {
         for word in ["http://", "https://", "url(", "@import", "src="] {
             assert!(!html.contains(word), "{word}");
         }
+    }
+
+    #[test]
+    fn long_lists_end_early_and_say_so() {
+        let matrix = vec![vec![0.25; 412]; 412];
+        let mut page = Page::new("t", "l");
+        page.json("config", &serde_json::json!({ "matrix": matrix, "short": [1, 2] }));
+        let html = page.finish("c");
+        assert!(
+            html.len() < 30_000 && html.contains("… 396 more") && html.contains("    2\n"),
+            "{}",
+            html.len()
+        );
     }
 
     #[test]

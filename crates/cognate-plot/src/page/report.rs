@@ -1,12 +1,13 @@
 //! The report of one run: `learn --report FILE`.
 
 use super::table::{Cell, Kind, Table};
+use super::tasks::tasks_section;
 use super::{Page, Tile};
 use crate::heatmap::Heatmap;
 use crate::lines::{Detail, LineChart, Series};
-use crate::numbers::{count, percent, short_count};
+use crate::numbers::{count, percent, plain, short_count};
 use crate::scale::{Steps, Unit};
-use crate::svg::{Drawing, shorten};
+use crate::svg::shorten;
 
 /// One run of one learner over a stream.
 pub struct Run {
@@ -28,6 +29,10 @@ pub struct Run {
     pub relation: Option<Relation>,
     /// Norms of the parts of each task's weights, if the learner has parts.
     pub parts: Option<Table>,
+    /// Further measures over all tasks, shown after the error.
+    pub tiles: Vec<Tile>,
+    /// Further columns of the table of tasks; every task has a cell for each.
+    pub columns: Vec<(&'static str, Kind)>,
 }
 
 /// Counts over a whole stream.
@@ -38,8 +43,8 @@ pub struct Totals {
     pub mistakes: u64,
     /// Rounds that changed the state.
     pub updates: u64,
-    /// F-measure over all tasks, if the labels are classes.
-    pub f1: Option<f64>,
+    /// What else the run is judged by: names, and values as they are written.
+    pub measures: Vec<(&'static str, String)>,
     /// Wall time.
     pub seconds: f64,
     /// Peak memory of the process, if the system reports it.
@@ -66,13 +71,14 @@ pub struct Task {
     pub mistakes: u64,
     /// Labels asked for.
     pub queries: u64,
-    /// Its F-measure, if the labels are classes.
-    pub f1: Option<f64>,
     /// (examples of this task so far, error so far).
     pub curve: Vec<(f64, f64)>,
+    /// Its cells in the further columns of the table.
+    pub cells: Vec<Cell>,
 }
 
 /// A K x K matrix over tasks and what it means.
+#[derive(Clone)]
 pub struct Relation {
     /// Heading, e.g. "R, as learned".
     pub title: String,
@@ -82,12 +88,11 @@ pub struct Relation {
     pub matrix: Heatmap,
 }
 
-/// Most tasks with a curve of their own.
-const CURVES: usize = 60;
-/// Most tasks in the table.
-const ROWS: usize = 200;
-/// Most tasks whose curves are told apart by colour.
-const COLOURED: usize = 6;
+/// Most tasks of equal relation whose matrix is drawn; of more, their one value is told.
+const DRAWN_EQUAL: usize = 16;
+
+/// Groups are listed of more tasks than these.
+const LISTED_GROUPS_FROM: usize = 24;
 
 /// What the table of parts shows.
 const PARTS: &str = "Norms of the three parts of each task's weights: what all tasks share, what sets the task apart, \
@@ -119,17 +124,22 @@ impl Task {
 /// The page of one run, made by `command`.
 pub fn learn_page(run: &Run, command: &str) -> String {
     let asked = run.labels.as_ref().map_or(String::new(), |labels| {
-        format!(" It asked for {}, {} of all.", plural(labels.asked, "label"), share(labels, &run.totals))
+        format!(" It asked for {} of all labels.", share(labels, &run.totals))
     });
     let lead = format!(
-        "{} learned {} from {}: {} of its predictions were mistakes, each made before the label was seen.{asked}",
-        run.learner,
-        plural(run.tasks.len() as u64, "task"),
-        plural(run.totals.examples, "example"),
-        percent(run.totals.error(), 2)
+        "{} predicted each example before it saw the label; mistakes are those of these predictions.{asked}",
+        run.learner
     );
     let mut page = Page::new(&shorten(&run.name, 120), &lead);
     page.tiles(&tiles(run));
+    if !run.totals.measures.is_empty() {
+        let row = |(name, value): &(&str, String)| {
+            vec![Cell::Text((*name).to_owned()), Cell::Number(f64::NAN, value.clone())]
+        };
+        let rows = run.totals.measures.iter().map(row).collect();
+        let columns = vec![("judged by", Kind::Text), ("all tasks", Kind::Number)];
+        page.table(&Table { columns, rows, strong: None });
+    }
     page.section("Learning curve");
     let (chart, caption) = stream_curves(std::slice::from_ref(run), None);
     fluid(&mut page, &chart, &caption);
@@ -141,7 +151,7 @@ pub fn learn_page(run: &Run, command: &str) -> String {
     tasks_section(&mut page, run);
     if let Some(relation) = &run.relation {
         page.section("How the tasks are related");
-        page.figure(&relation.title, &relation.matrix.draw(), &relation.caption);
+        relation_figure(&mut page, relation);
     }
     if let Some(parts) = &run.parts {
         page.section("What the tasks are made of");
@@ -201,9 +211,39 @@ pub fn fluid(page: &mut Page, chart: &LineChart, caption: &str) {
     page.fluid_figure(&wide, &narrow, caption);
 }
 
-/// Heading, picture and caption of a relation.
-pub fn figure_of(relation: &Relation) -> (String, Drawing, String) {
-    (relation.title.clone(), relation.matrix.draw(), relation.caption.clone())
+/// A relation: the matrix and the groups in it, or the one value that it has.
+pub fn relation_figure(page: &mut Page, relation: &Relation) {
+    let matrix = &relation.matrix;
+    if let Some(value) = matrix.only_value().filter(|_| matrix.names.len() > DRAWN_EQUAL) {
+        page.paragraph(&format!(
+            "{} All pairs of different tasks have the same value, {}: no task is closer to one than to another, and \
+             there is no matrix to draw.",
+            relation.caption,
+            plain(value, value.abs())
+        ));
+        return;
+    }
+    page.matrix(&relation.title, matrix, &relation.caption);
+    let members = matrix.members();
+    if matrix.names.len() <= LISTED_GROUPS_FROM || members.is_empty() {
+        return;
+    }
+    let row = |(at, tasks): (usize, &Vec<usize>)| {
+        let names: Vec<String> = tasks.iter().map(|task| shorten(&matrix.names[*task], 32)).collect();
+        let size = tasks.len() as u64;
+        let number = at + 1;
+        vec![
+            Cell::Number(number as f64, number.to_string()),
+            Cell::Number(size as f64, count(size)),
+            Cell::Words(names.join(", ")),
+        ]
+    };
+    let table = Table {
+        columns: vec![("group", Kind::Number), ("tasks", Kind::Number), ("names", Kind::Text)],
+        rows: members.iter().enumerate().map(row).collect(),
+        strong: None,
+    };
+    page.folded_table(&format!("The tasks of the {} groups, from the top", members.len()), &table);
 }
 
 /// Where curves begin to be meaningful: in the first few examples the error swings between 0 and 1, which would
@@ -235,7 +275,7 @@ pub fn plural(n: u64, noun: &str) -> String {
 fn tiles(run: &Run) -> Vec<Tile> {
     let t = &run.totals;
     let mut tiles = vec![Tile { name: "error", value: percent(t.error(), 2) }];
-    tiles.extend(t.f1.map(|f| Tile { name: "F-measure", value: percent(f, 2) }));
+    tiles.extend(run.tiles.iter().cloned());
     tiles.push(Tile { name: "examples", value: count(t.examples) });
     tiles.push(Tile { name: "tasks", value: count(run.tasks.len() as u64) });
     tiles.push(Tile { name: "mistakes", value: count(t.mistakes) });
@@ -269,98 +309,6 @@ fn bytes(n: u64) -> String {
     }
 }
 
-/// The tasks by number of examples, most first; of equal ones the earlier first.
-fn by_examples(tasks: &[Task]) -> Vec<&Task> {
-    let mut sorted: Vec<&Task> = tasks.iter().collect();
-    sorted.sort_by_key(|t| std::cmp::Reverse(t.examples));
-    sorted
-}
-
-/// Sorts by error, highest first; tasks without examples last.
-fn by_error(tasks: &mut [&Task]) {
-    let key = |t: &Task| if t.examples == 0 { -1.0 } else { t.error() };
-    tasks.sort_by(|a, b| key(b).total_cmp(&key(a)));
-}
-
-fn tasks_section(page: &mut Page, run: &Run) {
-    page.section("Each task");
-    let tasks = by_examples(&run.tasks);
-    let (chart, caption) = task_curves(&tasks);
-    fluid(page, &chart, &caption);
-    let (shown, hidden) = tasks.split_at(tasks.len().min(ROWS));
-    let mut shown = shown.to_vec();
-    by_error(&mut shown);
-    let has_f1 = shown.iter().any(|t| t.f1.is_some());
-    let mut columns = vec![("task", Kind::Text), ("error", Kind::Number), ("mistakes", Kind::Number)];
-    columns.push(("examples", Kind::Number));
-    columns.extend(run.labels.as_ref().map(|_| ("labels asked for", Kind::Number)));
-    columns.extend(has_f1.then_some(("F-measure", Kind::Number)));
-    let rows = shown.iter().map(|t| {
-        let mut row = vec![Cell::Text(t.name.clone()), Cell::Number(t.error(), percent(t.error(), 2))];
-        row.push(Cell::Number(t.mistakes as f64, count(t.mistakes)));
-        row.push(Cell::Number(t.examples as f64, count(t.examples)));
-        row.extend(run.labels.as_ref().map(|_| Cell::Number(t.queries as f64, count(t.queries))));
-        if has_f1 {
-            let f1 = t.f1.unwrap_or(f64::NAN);
-            row.push(Cell::Number(f1, percent(f1, 2)));
-        }
-        row
-    });
-    let table = Table { columns, rows: rows.collect(), strong: None };
-    page.paragraph(&match hidden.first() {
-        Some(next) => format!(
-            "The {ROWS} tasks with the most examples, highest error first; {} with {} or fewer each are left out.",
-            plural(hidden.len() as u64, "task"),
-            plural(next.examples, "example")
-        ),
-        None => format!("{}, highest error first.", plural(table.rows.len() as u64, "task")),
-    });
-    page.table(&table);
-}
-
-/// The curves of the tasks (most examples first): in colour if few, else grey with the extremes named.
-fn task_curves(tasks: &[&Task]) -> (LineChart, String) {
-    let (drawn, left_out) = tasks.split_at(tasks.len().min(CURVES));
-    let curves: Vec<&[(f64, f64)]> = drawn.iter().map(|t| t.curve.as_slice()).collect();
-    let start = settled(&curves);
-    let mut drawn = drawn.to_vec();
-    by_error(&mut drawn);
-    let few = drawn.len() <= COLOURED;
-    // The two worst and the best are named, to give the grey lines a scale.
-    let named = |i: usize| few || i < 2 || i + 1 == drawn.len();
-    let line = |t: &Task| Series { name: t.name.clone(), points: from(&t.curve, start) };
-    let pick = |wanted: bool| {
-        let chosen = drawn.iter().enumerate().filter(move |(i, _)| named(*i) == wanted);
-        chosen.map(|(_, t)| line(t)).collect::<Vec<_>>()
-    };
-    let chart = LineChart {
-        title: "Error so far, task by task".to_owned(),
-        x_title: "examples of the task (doubling steps)".to_owned(),
-        y_title: "error so far".to_owned(),
-        x_steps: Steps::Log2,
-        y_unit: Unit::Percent,
-        series: pick(true),
-        background: pick(false),
-        ..LineChart::default()
-    };
-    let mut caption = start_note(start);
-    if !few {
-        caption =
-            format!("One line per task; the two highest and the lowest at the end are named. {caption}");
-    }
-    if !left_out.is_empty() {
-        let names: Vec<String> = left_out.iter().take(6).map(|t| shorten(&t.name, 24)).collect();
-        let more = left_out.len() - names.len();
-        let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
-        caption = format!(
-            "{caption} Drawn are the {CURVES} tasks with the most examples; {} left out: {}{more}.",
-            plural(left_out.len() as u64, "task"),
-            names.join(", ")
-        );
-    }
-    (chart, caption)
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -373,8 +321,8 @@ pub(super) mod tests {
             examples: 1024 - i as u64,
             mistakes: 100 + i as u64,
             queries: 50 + i as u64,
-            f1: Some(0.8),
             curve: curve(0.1 + 0.001 * i as f64),
+            cells: vec![Cell::Number(0.8, percent(0.8, 2))],
         };
         Run {
             name: name.to_owned(),
@@ -384,7 +332,7 @@ pub(super) mod tests {
                 examples: 1024,
                 mistakes: 128,
                 updates: 128,
-                f1: Some(0.81),
+                measures: vec![("error of the constant guess", "40.00 %".to_owned())],
                 seconds: 0.25,
                 peak_memory_bytes: None,
                 unlabelled: 0,
@@ -394,16 +342,9 @@ pub(super) mod tests {
             tasks: (0..tasks).map(task).collect(),
             relation: None,
             parts: None,
+            tiles: vec![Tile { name: "F-measure", value: percent(0.81, 2) }],
+            columns: vec![("F-measure", Kind::Number)],
         }
-    }
-
-    #[test]
-    fn a_page_says_what_it_leaves_out() {
-        let html = learn_page(&run("r", 250), "cognate learn x.svm --report r.html");
-        assert!(html.contains("50 tasks with 824 examples or fewer each are left out"));
-        assert!(html.contains("190 tasks left out: task &lt;60&gt;, task &lt;61&gt;"));
-        assert!(html.contains("and 184 more."));
-        assert_eq!(html, learn_page(&run("r", 250), "cognate learn x.svm --report r.html"));
     }
 
     #[test]
@@ -417,7 +358,7 @@ pub(super) mod tests {
         run.totals.unlabelled = 77;
         let html = learn_page(&run, "c");
         assert!(words.iter().all(|word| html.contains(word)));
-        assert!(html.contains("It asked for 256 labels, 25.0") && html.contains("Drawn from label 4 on."));
+        assert!(html.contains("It asked for 25.0") && html.contains("Drawn from label 4 on."));
         run.labels = Some(Labels { asked: 0, curve: Vec::new() });
         assert!(learn_page(&run, "c").contains("nothing to draw yet"));
     }

@@ -1,6 +1,7 @@
 //! Tables with the best value of a column marked in words as well as in weight.
 
-use crate::svg::{escape, shorten};
+use super::sideways_hint;
+use crate::svg::{escape, shorten, text_width};
 
 /// What a column holds.
 #[derive(Clone, Copy, PartialEq)]
@@ -11,17 +12,30 @@ pub enum Kind {
     Number,
     /// Numbers of which the lowest is best.
     LowestBest,
+    /// Numbers of which the highest is best.
+    HighestBest,
+}
+
+impl Kind {
+    /// Whether the best value is marked.
+    fn is_ranked(self) -> bool {
+        matches!(self, Self::LowestBest | Self::HighestBest)
+    }
 }
 
 /// One entry.
+#[derive(Clone)]
 pub enum Cell {
-    /// Words; long ones are cut.
+    /// A name; long ones are cut.
     Text(String),
+    /// Words that may take several lines.
+    Words(String),
     /// A number and how it is written; one that is not finite is never the best.
     Number(f64, String),
 }
 
 /// A table.
+#[derive(Clone)]
 pub struct Table {
     /// Heading and kind of each column.
     pub columns: Vec<(&'static str, Kind)>,
@@ -33,14 +47,20 @@ pub struct Table {
 
 /// Most rows shown at once; a longer table scrolls in a box.
 const OPEN_ROWS: usize = 20;
+/// Longest name.
+const NAME: usize = 32;
+/// On a narrow screen: the room of a first column, which wraps, and the space behind a column.
+const FIRST: f64 = 104.0;
+const SPACE: f64 = 13.0;
 
 impl Table {
     /// The table as HTML, in a box that scrolls when the table is wide or long.
     pub fn html(&self) -> String {
         let long = if self.rows.len() > OPEN_ROWS { " long" } else { "" };
-        let mut out = format!("<div class=\"rows{long}\"><table>\n<thead><tr>");
+        let hint = sideways_hint(self.least_width());
+        let mut out = format!("{hint}<div class=\"rows{long}\" tabindex=\"0\"><table>\n<thead><tr>");
         for (name, kind) in &self.columns {
-            let slot = if *kind == Kind::LowestBest { "<span class=\"slot\"></span>" } else { "" };
+            let slot = if kind.is_ranked() { "<span class=\"slot\"></span>" } else { "" };
             out.extend(["<th", align(*kind), ">", &escape(name), slot, "</th>"]);
         }
         out.push_str("</tr></thead>\n<tbody>\n");
@@ -58,15 +78,32 @@ impl Table {
 
     /// The best value of a column as it is written; none if all rows show the same.
     fn best(&self, column: usize) -> Option<&str> {
-        if self.columns[column].1 != Kind::LowestBest {
-            return None;
-        }
+        let sign = match self.columns[column].1 {
+            Kind::LowestBest => 1.0,
+            Kind::HighestBest => -1.0,
+            Kind::Text | Kind::Number => return None,
+        };
         let numbers = self.rows.iter().filter_map(|row| match &row[column] {
             Cell::Number(v, text) if v.is_finite() => Some((*v, text.as_str())),
             _ => None,
         });
-        let (_, best) = numbers.clone().min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let (_, best) = numbers.clone().min_by(|a, b| (sign * a.0).total_cmp(&(sign * b.0)))?;
         numbers.into_iter().any(|(_, text)| text != best).then_some(best)
+    }
+
+    /// About how wide the table is on a narrow screen, where headings and the first column wrap.
+    fn least_width(&self) -> f64 {
+        let width = |column: usize| {
+            let words = self.columns[column].0.split(' ').map(|word| text_width(word, 12.0));
+            let cells = self.rows.iter().map(|row| match &row[column] {
+                Cell::Text(text) => text_width(&shorten(text, NAME), 13.0),
+                Cell::Number(_, text) => text_width(text, 13.0),
+                // They wrap.
+                Cell::Words(_) => FIRST,
+            });
+            SPACE + words.chain(cells).fold(0.0, f64::max)
+        };
+        FIRST + SPACE + (1..self.columns.len()).map(width).sum::<f64>()
     }
 }
 
@@ -76,12 +113,13 @@ fn align(kind: Kind) -> &'static str {
 
 fn content(cell: &Cell, kind: Kind, best: Option<&str>) -> String {
     match cell {
-        Cell::Text(text) => escape(&shorten(text, 32)),
+        Cell::Text(text) => escape(&shorten(text, NAME)),
+        Cell::Words(text) => format!("<span class=\"words\">{}</span>", escape(text)),
         // Rows that show the same value share the mark: readers cannot see a difference that is not shown.
         Cell::Number(v, text) if v.is_finite() && best == Some(text) => {
             format!("<b>{}</b><span class=\"slot\"><small>best</small></span>", escape(text))
         }
-        Cell::Number(_, text) if kind == Kind::LowestBest => {
+        Cell::Number(_, text) if kind.is_ranked() => {
             format!("{}<span class=\"slot\"></span>", escape(text))
         }
         Cell::Number(_, text) => escape(text),
@@ -104,6 +142,23 @@ mod tests {
         assert_eq!(html.matches("best").count(), 1);
         assert!(html.contains("<b>0.1</b>") && html.contains("&lt;i&gt;"));
         assert!(html.contains("<td class=\"r\">0.3"));
+    }
+
+    #[test]
+    fn the_highest_can_be_the_best() {
+        let rows = [0.3, 0.9].map(|v| vec![Cell::Number(v, v.to_string())]);
+        let table = Table { columns: vec![("AUC", Kind::HighestBest)], rows: rows.into(), strong: None };
+        assert!(table.html().contains("<b>0.9</b>") && !table.html().contains("<b>0.3</b>"));
+    }
+
+    #[test]
+    fn a_table_wider_than_a_phone_says_that_it_scrolls() {
+        let wide = |columns: usize| {
+            let columns = vec![("a-long-heading", Kind::Number); columns];
+            Table { columns, rows: Vec::new(), strong: None }.html()
+        };
+        assert!(!wide(2).contains("class=\"hint"));
+        assert!(wide(6).contains("class=\"hint at700\"") && wide(6).contains("tabindex"), "{}", wide(6));
     }
 
     #[test]

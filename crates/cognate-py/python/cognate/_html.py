@@ -27,7 +27,7 @@ def learner_html(learner: Learner) -> str:
     """The table of tasks and the heatmap of relations."""
     counts = learner.metrics_
     head = f"<b>{escape(learner.learner_)}</b>, {len(counts['tasks'])} tasks, {counts['examples']:,} examples"
-    parts = [_task_table(counts)]
+    parts = [_task_table(counts, learner.is_regression_)]
     if 2 <= len(counts["tasks"]) <= CELLS:
         parts.append(_heatmap(learner.tasks_, learner.correlations_))
     elif len(counts["tasks"]) > CELLS:
@@ -35,27 +35,37 @@ def learner_html(learner: Learner) -> str:
     return f'{STYLE}<p>{head}</p><div class="cognate">{"".join(parts)}</div>'
 
 
-def _task_table(counts: dict[str, Any]) -> str:
+def _task_table(counts: dict[str, Any], real: bool) -> str:
     # The tasks with the most examples, in the order in which they were met.
     busiest = sorted(counts["tasks"], key=lambda task: -task["examples"])[:ROWS]
     shown = [task for task in counts["tasks"] if task in busiest]
-    rows = [_row(task["task"], task) for task in shown]
+    rows = [_row(task["task"], task, real) for task in shown]
     if len(counts["tasks"]) > ROWS:
         rows.append(f"<tr><td>… {len(counts['tasks']) - ROWS} more</td></tr>")
-    rows.append(_row("all", counts).replace("<tr>", '<tr class="all">'))
-    header = "".join(f"<th>{name}</th>" for name in ["task", "examples", "mistakes", "error", "F1", "updates"])
+    rows.append(_row("all", counts, real).replace("<tr>", '<tr class="all">'))
+    header = "".join(f"<th>{name}</th>" for name in _COLUMNS[real])
     return f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _row(name: str, counts: dict[str, Any]) -> str:
-    cells = [
-        escape(name),
-        f"{counts['examples']:,}",
-        f"{counts['mistakes']:,}",
-        f"{counts['error']:.2%}",
-        f"{counts['f1']:.2%}",
-        f"{counts['updates']:,}",
-    ]
+#: Of classes, and of real labels.
+_COLUMNS = (
+    ["task", "examples", "mistakes", "error", "constant", "F1", "updates"],
+    ["task", "examples", "RMSE", "mean so far", "MAE", "R2", "updates"],
+)
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _row(name: str, counts: dict[str, Any], real: bool) -> str:
+    cells = [escape(name), f"{counts['examples']:,}"]
+    if real:
+        cells += [_number(counts[name], ".4g") for name in ["rmse", "constant_rmse", "mae", "r2"]]
+    else:
+        cells.append(f"{counts['mistakes']:,}")
+        cells += [_number(counts[name], ".2%") for name in ["error", "constant_error", "f1"]]
+    cells.append(f"{counts['updates']:,}")
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 

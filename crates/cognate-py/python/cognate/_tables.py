@@ -51,6 +51,19 @@ def _dense(X: np.ndarray) -> Any:
     return X
 
 
+def weights(sample_weight: Any) -> np.ndarray | None:
+    """Weights of rows as the native side takes them; None if there are none."""
+    if sample_weight is None:
+        return None
+    try:
+        found = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight: {error}; expected one number per row") from None
+    if found.ndim != 1:
+        raise DataError(f"sample_weight: found {found.ndim} dimensions; expected 1")
+    return found
+
+
 def frame_columns(X: Any) -> list[Any] | None:
     """The columns of a pandas, polars or Arrow frame; None if X is not a frame."""
     if hasattr(X, "iloc") and hasattr(X, "columns"):

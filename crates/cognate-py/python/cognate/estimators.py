@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _tables
 from ._params import about
@@ -111,7 +111,7 @@ class _Classifier(ClassifierMixin, _Multitask):
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
         """The class of every row."""
         margins = self.decision_function(X, tasks)
-        return self.classes_[(margins >= 0).astype(int)]
+        return self.classes_[(margins >= self.learner_.threshold_).astype(int)]
 
     def score(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted correctly."""
@@ -147,6 +147,9 @@ class CognateClassifier(_Classifier):
     normalize, clip, bias:
         How every row is scaled: ``"l2"`` scales it to length 1, `clip` is the largest length, `bias` the value of a
         constant feature.
+    class_weight:
+        None, ``"balanced"`` (by the labels learnt so far), or a dictionary of weights by class; it multiplies the weights
+        of the rows.
     passes:
         Number of passes that `fit` makes over the rows.
     shuffle, random_state:
@@ -174,6 +177,7 @@ class CognateClassifier(_Classifier):
         normalize: str | None = None,
         clip: float | None = None,
         bias: float | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         passes: int = 1,
         shuffle: bool = True,
         random_state: Any = None,
@@ -183,34 +187,58 @@ class CognateClassifier(_Classifier):
         self.normalize = normalize
         self.clip = clip
         self.bias = bias
+        self.class_weight = class_weight
         self.passes = passes
         self.shuffle = shuffle
         self.random_state = random_state
 
     def _fresh(self) -> Learner:
-        return Learner(self.learner, stream=self._stream(), **(self.params or {}))
+        stream = self._stream()
+        if self.class_weight is not None:
+            stream["class-weight"] = self._class_weights(self.class_weight)
+        return Learner(self.learner, stream=stream, **(self.params or {}))
 
-    def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Learn from scratch, in `passes` passes."""
+    def _class_weights(self, given: str | dict[Any, float]) -> Any:
+        if isinstance(given, str):
+            if given != "balanced":
+                raise ValueError(f'class_weight is {given!r}; expected "balanced", a dictionary, or None')
+            return "balanced"
+        unknown = [name for name in given if name not in self.classes_]
+        if unknown:
+            raise ValueError(f"class_weight has the class {unknown[0]!r}; the classes are {self.classes_.tolist()}")
+        negative, positive = (float(given.get(name, 1)) for name in self.classes_.tolist())
+        return {"given": {"negative": negative, "positive": positive}}
+
+    def fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from scratch, in `passes` passes; a row counts as if it were there `sample_weight` times."""
+        weights = self._weights(sample_weight, X)
         X, tasks, y = self._rows(X, y, tasks, reset=True)
         self._meet_classes(y)
         learner, signs = self._fresh(), self._signs(y)
         random = check_random_state(self.random_state)
         for _ in range(self.passes):
             order = random.permutation(len(signs)).astype(np.int64) if self.shuffle else None
-            learner._model.learn(_tables.table(X), signs, tasks, order)
+            learner._model.learn(_tables.table(X), signs, tasks, order, weights)
         self.learner_ = learner
         return self
 
-    def partial_fit(self, X: Any, y: Any, tasks: Any = None, classes: Any = None) -> Self:
+    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
+        if sample_weight is None:
+            return None
+        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+    def partial_fit(
+        self, X: Any, y: Any, tasks: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn the rows in order; the first call needs `classes` unless its rows have both."""
+        weights = self._weights(sample_weight, X)
         first = not hasattr(self, "learner_")
         X, tasks, y = self._rows(X, y, tasks, reset=first)
         if first:
             self._meet_classes(y if classes is None else np.asarray(classes))
         signs = self._signs(y)
         learner = self._fresh() if first else self.learner_
-        learner.partial_fit(X, signs, tasks)
+        learner.partial_fit(X, signs, tasks, weights)
         self.learner_ = learner
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -40,8 +40,9 @@ class Learner:
         Parameters of the learner, as listed by `cognate algorithms ID`, with ``_`` for ``-``.
 
     Features are a dictionary by name (``{"price": 0.5, "colour": "red"}``; a text is the feature ``colour=red`` with
-    value 1), a dictionary by number, or ``(indices, values)``. Labels are -1 and +1, or 0 and 1. A task is a name or a
-    number; left out, it is ``"default"``.
+    value 1), a dictionary by number, or ``(indices, values)``. Labels are -1 and +1, or 0 and 1; with a loss for them, such
+    as ``Learner("adaptive", loss="squares")``, they are real numbers. A task is a name or a number; left out, it is
+    ``"default"``.
 
     Examples
     --------
@@ -102,23 +103,61 @@ class Learner:
 
     # -- one example at a time
 
-    def learn_one(self, x: Any, y: float | None, task: str | int | None = None) -> Self:
+    def learn_one(
+        self,
+        x: Any,
+        y: float | None,
+        task: str | int | None = None,
+        *,
+        weight: float = 1.0,
+        offset: float = 0.0,
+        time: float | None = None,
+    ) -> Self:
         """Learn one example; without a label it is only counted.
+
+        `weight` is its importance: it is learnt as if it had been seen so many times, and not at all at 0. `offset` is
+        added to its margin, and not learnt. `time` is when it was, in seconds. `cognate.algorithms()` says which learners
+        take weights and offsets; the others refuse them.
 
         >>> from cognate import Learner
         >>> Learner("perceptron").learn_one({"a": 1.0}, True, task="t").margin_one({"a": 2.0}, task="t")
         2.0
         """
-        self._model.learn_one(x, y, task)
+        self._model.learn_one(x, y, task, weight, offset, time)
         return self
 
     def margin_one(self, x: Any, task: str | int | None = None) -> float:
         """The margin of an example, whose sign is the prediction; 0 before anything is learnt."""
         return self._model.margin_one(x, task)
 
-    def predict_one(self, x: Any, task: str | int | None = None) -> int:
-        """The predicted label: +1 if the margin is at least 0, else -1."""
-        return 1 if self.margin_one(x, task) >= 0 else -1
+    @overload
+    def predict_one(
+        self, x: Any, task: str | int | None = None, *, uncertainty: Literal[False] = False
+    ) -> float: ...
+    @overload
+    def predict_one(
+        self, x: Any, task: str | int | None = None, *, uncertainty: Literal[True]
+    ) -> tuple[float, float]: ...
+    def predict_one(
+        self, x: Any, task: str | int | None = None, *, uncertainty: bool = False
+    ) -> float | tuple[float, float]:
+        """The predicted label: +1 if the margin is at least `threshold_`, which is usually 0, else -1.
+
+        Where labels are real numbers it is the number predicted: the margin, or its exponential with the loss ``"poisson"``.
+        With `uncertainty`, a pair: the label and the standard deviation of the margin, for learners that know it
+        (`adaptive` with the logistic loss).
+
+        >>> from cognate import Learner
+        >>> Learner("adaptive", loss="squares").learn_one({"a": 1.0}, 20.0).predict_one({"a": 1.0})
+        20.0
+        >>> model = Learner().learn_one({"a": 1.0}, 1, task="t")
+        >>> label, deviation = model.predict_one({"a": 1.0}, task="t", uncertainty=True)
+        >>> label, deviation > 0
+        (1, True)
+        """
+        label, deviation = self._model.predict_one(x, task)
+        label = label if self._model.is_regression else int(label)
+        return (label, self._known(deviation)) if uncertainty else label
 
     def predict_proba_one(self, x: Any, task: str | int | None = None) -> dict[int, float]:
         """Probabilities of both labels, for learners that give them (`adaptive`)."""
@@ -140,18 +179,20 @@ class Learner:
 
     # -- whole tables
 
-    def partial_fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Learn the rows of X in order.
+    def partial_fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the rows of X in order, each as if it had been seen `sample_weight` times.
 
         X is a SciPy CSR matrix (float32 or float64, sorted indices of 32 or 64 bits), a NumPy array of floats, a
         pandas or polars frame, an Arrow table, or a list of dictionaries. Tables are not copied, except columns of
         integers or booleans. `tasks` is one task for all rows, or one per row. A table with a bad row is refused as a
         whole: nothing of it is learnt.
         """
+        weights = _tables.weights(sample_weight)
         if _tables.is_rows(X):
-            self._model.learn_rows(X, list(y), _spread(tasks, len(X)))
+            listed = None if weights is None else weights.tolist()
+            self._model.learn_rows(X, list(y), _spread(tasks, len(X)), listed)
         else:
-            self._model.learn(_tables.table(X), _tables.labels(y), _tables.tasks_of(tasks))
+            self._model.learn(_tables.table(X), _tables.labels(y), _tables.tasks_of(tasks), None, weights)
         return self
 
     def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
@@ -161,10 +202,35 @@ class Learner:
             return np.array([self.margin_one(x, task) for x, task in pairs])
         return self._model.margins(_tables.table(X), _tables.tasks_of(tasks))
 
-    def predict(self, X: Any, tasks: Any = None) -> np.ndarray:
-        """Labels of the rows of X: -1 or +1, or real numbers if the learner was fitted to real labels."""
+    @overload
+    def predict(self, X: Any, tasks: Any = None, *, uncertainty: Literal[False] = False) -> np.ndarray: ...
+    @overload
+    def predict(
+        self, X: Any, tasks: Any = None, *, uncertainty: Literal[True]
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def predict(
+        self, X: Any, tasks: Any = None, *, uncertainty: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Labels of the rows of X: -1 or +1, or real numbers if those are what the learner learns.
+
+        With `uncertainty`, a pair: the labels and the standard deviations of their margins, for learners that know them
+        (`adaptive` with the logistic loss).
+        """
         margins = self.decision_function(X, tasks)
-        return margins if self._model.is_regression else np.where(margins >= 0, 1, -1)
+        real = self._model.is_regression
+        labels = self._model.responses(margins) if real else np.where(margins >= self.threshold_, 1, -1)
+        return (labels, self._uncertainties(X, tasks)) if uncertainty else labels
+
+    def _uncertainties(self, X: Any, tasks: Any) -> np.ndarray:
+        if _tables.is_rows(X):
+            pairs = zip(X, _spread(tasks, len(X)), strict=True)
+            return np.array([self._known(self._model.predict_one(x, task)[1]) for x, task in pairs])
+        return self._known(self._model.uncertainties(_tables.table(X), _tables.tasks_of(tasks)))
+
+    def _known(self, found: Any) -> Any:
+        if found is None:
+            raise AttributeError(f"this `{self.learner_}` does not know how sure it is; `adaptive` with the logistic loss does")
+        return found
 
     def predict_proba(self, X: Any, tasks: Any = None) -> np.ndarray:
         """Probabilities of the labels -1 and +1, for learners that give them (`adaptive`)."""
@@ -191,7 +257,7 @@ class Learner:
     def _probabilities(self, margins: np.ndarray) -> np.ndarray:
         found = self._model.probabilities(margins)
         if found is None:
-            raise AttributeError(f"`{self.learner_}` gives no probabilities; `adaptive` does")
+            raise AttributeError(f"this `{self.learner_}` gives no probabilities; `adaptive` with the logistic loss does")
         return found
 
     # -- what was learnt
@@ -200,6 +266,27 @@ class Learner:
     def learner_(self) -> str:
         """Id of the learner."""
         return self._model.learner
+
+    @property
+    def is_regression_(self) -> bool:
+        """Whether labels are real numbers, by the loss or, for a batch learner, by what it was fitted to."""
+        return self._model.is_regression
+
+    @property
+    def threshold_(self) -> float:
+        """The margin from which on +1 is predicted: 0, unless `cognate learn --threshold` or `set_threshold` chose another."""
+        return self._model.threshold
+
+    def set_threshold(self, margin: float) -> Self:
+        """Predict +1 from this margin on; a saved model keeps it.
+
+        >>> from cognate import Learner
+        >>> model = Learner("perceptron").learn_one({"a": 1.0}, 1)
+        >>> model.set_threshold(2.5).predict_one({"a": 2.0}), model.set_threshold(0).predict_one({"a": 2.0})
+        (-1, 1)
+        """
+        self._model.set_threshold(margin)
+        return self
 
     @property
     def tasks_(self) -> list[str]:
@@ -221,7 +308,18 @@ class Learner:
 
     @property
     def metrics_(self) -> dict[str, Any]:
-        """Counts so far: examples, mistakes, error, f1, …, in total and for every task."""
+        """Counts so far and what follows from them, in total and under ``"tasks"`` for every task.
+
+        Classes: ``error``, ``constant_error``, ``log_loss``, ``brier``, ``auc``, ``precision``, ``recall``, ``f1``,
+        ``balanced_error``; real labels: ``rmse``, ``constant_rmse``, ``mae``, ``r2``, ``loss``. None where a number has no
+        meaning, or is unknown; ``auc`` is of what was learnt in this process, and not saved.
+
+        >>> from cognate import Learner
+        >>> model = Learner("perceptron").learn_one({"a": 1.0}, 1).learn_one({"b": 1.0}, -1).learn_one({"a": 2.0}, 1)
+        >>> counts = model.metrics_
+        >>> counts["mistakes"], counts["auc"], counts["log_loss"]
+        (2, 0.75, None)
+        """
         return json.loads(self._model.metrics)
 
     @property
@@ -276,7 +374,12 @@ class Learner:
     def __repr__(self) -> str:
         counts = self.metrics_
         text = f"{type(self).__name__}({self.learner_!r}): {len(counts['tasks'])} tasks, {counts['examples']} examples"
-        return f"{text}, error {counts['error']:.2%}" if counts["examples"] else text
+        if not counts["examples"]:
+            return text
+        name, found, constant, form = "error", counts["error"], counts["constant_error"], ".2%"
+        if self.is_regression_:
+            name, found, constant, form = "RMSE", counts["rmse"], counts["constant_rmse"], ".4g"
+        return f"{text}, {name} {_shown(found, form)}, constant guess {_shown(constant, form)}"
 
     def _repr_html_(self) -> str:
         return learner_html(self)
@@ -304,3 +407,7 @@ def _spread(tasks: Any, rows: int) -> list[Any]:
     if len(found) != rows:
         raise DataError(f"there are {len(found)} tasks; expected {rows}")
     return found
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

@@ -41,6 +41,8 @@ def plot_relations(learner: Learner, ax: Any = None) -> Figure:
 
 def plot_curves(learner: Learner, tasks: list[str] | None = None, ax: Any = None) -> Figure:
     """The error so far against examples, overall and for some tasks."""
+    if learner.is_regression_:
+        raise ValueError("curves are of mistakes, and labels here are real numbers; `progressive` tells the RMSE so far")
     whole = learner._model.curve()
     if not whole:
         raise ValueError("nothing has been learnt since the learner was made or loaded; there is nothing to draw")

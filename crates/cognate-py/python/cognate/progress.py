@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from . import _native
 from .errors import DataError
 from .learner import Learner
 
@@ -18,16 +19,29 @@ class Progress:
 
     examples: int
     mistakes: int
-    error: float
-    #: Error on the examples since the previous line.
-    since_last: float
-    precision: float
-    recall: float
-    f1: float
+    error: float | None
+    #: Error on the examples since the previous line; of real labels their root mean squared error.
+    since_last: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
     updates: int
     queries: int
     #: Tasks that have had an example.
     tasks: int
+    #: Error of the constant guess: the label that was the most frequent one so far.
+    constant_error: float | None = None
+    log_loss: float | None = None
+    brier: float | None = None
+    #: Area under the ROC curve of what was learnt in this process.
+    auc: float | None = None
+    balanced_error: float | None = None
+    rmse: float | None = None
+    #: Root mean squared error of the constant guess: the mean of the labels so far.
+    constant_rmse: float | None = None
+    mae: float | None = None
+    r2: float | None = None
+    loss: float | None = None
 
 
 def progressive(model: Learner, stream: Any, *, skip_bad: int = 0) -> Iterator[Progress]:
@@ -54,8 +68,8 @@ def progressive(model: Learner, stream: Any, *, skip_bad: int = 0) -> Iterator[P
 
 
 def _one_by_one(model: Learner, stream: Iterable[Any]) -> Iterator[Progress]:
-    last = before = model.metrics_
-    seen, due = 0, 1
+    last = model._model.counts
+    seen, shown, due = 0, 0, 1
     for at, example in enumerate(stream):
         if not isinstance(example, tuple) or len(example) not in (2, 3):
             raise DataError(f"example {at}: found {example!r:.60}; expected (x, y) or (x, y, task)")
@@ -63,14 +77,14 @@ def _one_by_one(model: Learner, stream: Iterable[Any]) -> Iterator[Progress]:
         seen += example[1] is not None
         if seen >= due:
             due *= 2
-            yield (line := _line(model, last))
-            last = {"examples": line.examples, "mistakes": line.mistakes}
-    if before["examples"] + seen > last["examples"]:
-        yield _line(model, last)
+            line, last = _line(model, last)
+            shown = seen
+            yield line
+    if seen > shown:
+        yield _line(model, last)[0]
 
 
-def _line(model: Learner, last: dict[str, Any]) -> Progress:
-    now = model.metrics_
+def _line(model: Learner, last: _native.Counts) -> tuple[Progress, _native.Counts]:
+    now, counts = model.metrics_, model._model.counts
     met = sum(task["examples"] > 0 for task in now["tasks"])
-    since = (now["mistakes"] - last["mistakes"]) / max(1, now["examples"] - last["examples"])
-    return Progress(**{**now, "tasks": met}, since_last=since)
+    return Progress(**{**now, "tasks": met}, since_last=last.until(counts)), counts

@@ -32,6 +32,8 @@
 //! margin = sum of a_l z, the first two times f_i[own], the last two times f_i[shared]
 //! ```
 //!
+//! The offset of an example is added to the margin and to those of all members, and is not learnt.
+//!
 //! Update, from the label y and the margin that was predicted, with side, z and g as they were then. σ(u) = 1 / (1 + exp(-u));
 //! l(u) = ln(1 + exp(-u)) or, with `hinge`, max(0, 1 - u). `regress(w, C, z)` is one second-order step of logistic regression:
 //! t = σ(-(y w'z + z'C^-1 z t)), w += y t C^-1 z, C += q (1 - q) z z' with q = σ(w'z) before the step.
@@ -72,6 +74,22 @@
 //! (1 - keep) times their start when they are used. With `average`, predict and weigh use the means of A, B, P and Q, in which
 //! the weights after the n-th example count n times (`adaptive/averages.rs`); sizes, gate and step use the weights themselves.
 //!
+//! With a time in place of a number of examples, keep = 2^(-dt / forget) and dt is the time since the last example: of all for c and
+//! d (of its vector where vectors share nothing), of the level for H_l, of the task for F_i and e_i. Time that goes backwards counts
+//! as 0 and takes nothing back.
+//!
+//! An example of importance w is learnt as if it had been seen w times: every step is t = -w l'(y M + V t), which never goes beyond
+//! where w steps one after the other would end, and what is added to precisions is w h for w < 1, and for w > 1 h + (w - 1) h', h'
+//! where the step ends. n_i, m and doubts count it as one example. With w = 0 nothing changes.
+//!
+//! Real labels (`squares`, `absolute`, `quantile`, `poisson`) are learnt in units of their tasks: centre c_i and scale S_i follow the
+//! labels (`adaptive/units.rs`), c_i + S_i margin is predicted, and y is (label - c_i) / S_i. So labels in other units, or far from 0,
+//! are no trouble, even of one task among others. Losses and their implicit steps are in `adaptive/real.rs`. What is other than
+//! above: every prior precision is times the noise, which is estimated; regress for a_l and f_i takes the loss over the noise (four
+//! times the noise for f_i); b_i goes by the sign of y, as all of `groups` does; there is no gate; h is of where `coupled` ends for
+//! `poisson`; p = 10 for A and P, 1 for B and Q, 10 where there is one member. Own weights are in units of the label, shared ones in
+//! units of S_i. Quantiles are lifted so that the share of labels below them is what it should be.
+//!
 //! On simultaneous rounds the margin that was predicted is older than the weights: other tasks have moved them since. It decides h
 //! and doubt, which are about what was predicted. Parts and members are of the weights as they are, since an implicit step is about
 //! where it ends; from older margins K tasks of a round would all make the same step on what they share. In every other round
@@ -90,38 +108,45 @@
 //! mistake whatever the label.
 //! Reduces to: `independent` is K learners that know nothing of each other, each the one with K = 1; with K = 1 it is
 //! `pooled`. Multiplying all features by a constant divides their weights and leaves every margin as it was, up to rounding;
-//! multiplying one of them changes its prior deviation by a factor of four at most.
+//! multiplying one of them changes its prior deviation by a factor of four at most. Multiplying all real labels by a constant
+//! multiplies the predictions.
 
 mod alone;
 mod averages;
 mod config;
 mod doubt;
+mod forget;
 mod groups;
 mod lanes;
 mod members;
 mod mixer;
+mod real;
 mod related;
 mod rows;
 mod rule;
 mod step;
 mod together;
 mod trust;
+mod units;
+mod variance;
 
 use alone::{Alone, AloneState};
 use config::Settings;
 use related::{Related, RelatedState};
 use serde::{Deserialize, Serialize};
 use together::{Together, TogetherState};
+use variance::sound;
 
 use super::{About, Algorithm, CostClass, Protocol, restored_tasks};
 use crate::error::{ConfigError, StateError};
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::interaction::{Interaction, Scales, Uniform};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict, margins_one_by_one};
+use crate::learner::{Inspect, LearnOne, Outcome, OwnWeights, Predict, SharedVector, margins_one_by_one};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
 pub use config::AdaptiveConfig;
+pub use forget::Forget;
 pub use rule::Loss;
 
 /// Adds the weight of the feature that is always 1.
@@ -161,6 +186,8 @@ impl Adaptive {
         cost_class: CostClass::PerFeature,
         keeps_examples: false,
         probabilities: true,
+        weights: true,
+        offsets: true,
         shardable: true,
         theorems: &[],
     };
@@ -197,6 +224,16 @@ impl Predict for Adaptive {
             Machine::Together(together) => together.margin(task, x),
             Machine::Related(related) => related.margin(task, x),
         }
+    }
+
+    /// Of log-odds: none where the loss is another than the logistic one.
+    fn variance(&self, task: TaskId, x: SparseView<'_>) -> Option<f64> {
+        let variance = || match &self.machine {
+            Machine::Alone(_, alone) => alone.variance(task, x),
+            Machine::Together(together) => together.variance(self.tasks_with(task), task, x),
+            Machine::Related(related) => related.variance(task, x),
+        };
+        (self.loss == Loss::Logistic).then(|| sound(variance()))
     }
 
     fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
@@ -271,13 +308,37 @@ impl Inspect for Adaptive {
         }
     }
 
+    fn shared_vectors(&self) -> Vec<SharedVector> {
+        match &self.machine {
+            Machine::Together(together) => together.shared_vectors(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn own_weights(&self, task: TaskId) -> OwnWeights {
+        match &self.machine {
+            Machine::Together(together) => together.own_weights(task),
+            _ => OwnWeights { factors: Vec::new(), own: self.weights(task) },
+        }
+    }
+
     /// Margins are log-odds: those of the mixture whatever the loss, those of one member for the logistic loss.
     fn probability(&self, margin: f64) -> Option<f64> {
         let log_odds = match &self.machine {
             Machine::Together(together) if together.is_mixture() => true,
             _ => self.loss == Loss::Logistic,
         };
+        let log_odds = log_odds && self.loss.real().is_none();
         log_odds.then(|| rule::sigmoid(margin))
+    }
+
+    /// exp of a margin for `poisson`.
+    fn response(&self, margin: f64) -> f64 {
+        if self.loss == Loss::Poisson { real::rate(margin) } else { margin }
+    }
+
+    fn loss(&self, label: f64, margin: f64) -> Option<f64> {
+        Some(self.loss.value(label, margin))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -357,7 +418,10 @@ impl Algorithm for Adaptive {
 }
 
 #[cfg(test)]
-mod tests {
+mod tests;
+
+#[cfg(test)]
+mod update_tests {
     use super::*;
 
     /// A learner after some examples of three tasks.
@@ -367,7 +431,7 @@ mod tests {
             let values = [f64::from(round % 5) - 2.0, f64::from(round % 7) - 3.0];
             let label = if values[0] + 0.5 * values[1] > 0.0 { 1.0 } else { -1.0 };
             let features = SparseView::trusted(&[0, 4], &values);
-            learner.learn(Example { task: TaskId(round % 3), features, label });
+            learner.learn(Example::new(TaskId(round % 3), features, label));
         }
         learner
     }
@@ -376,7 +440,7 @@ mod tests {
     #[test]
     fn an_update_believes_the_margin_that_it_is_given() {
         let features = SparseView::trusted(&[0, 4], &[1.0, 0.5]);
-        let example = Example { task: TaskId(1), features, label: -1.0 };
+        let example = Example::new(TaskId(1), features, -1.0);
         let after = |learner: &Adaptive, margin: Option<f64>| {
             let mut learner = learner.clone();
             match margin {
@@ -396,5 +460,22 @@ mod tests {
         let interaction = serde_json::from_str("\"independent\"").unwrap();
         let single = learnt(&AdaptiveConfig { interaction, ..AdaptiveConfig::default() });
         assert_eq!(after(&single, Some(7.0)), after(&single, None), "h is of its present margin");
+    }
+
+    /// Also before anything is learnt, and where the prior itself overflows.
+    #[test]
+    fn variances_are_finite_whatever_the_rate() {
+        let features = SparseView::trusted(&[0, 4], &[1.0, 1e100]);
+        for interaction in ["\"auto\"", "\"independent\"", "\"pooled\"", "{\"coupled\": {\"b\": 1.0}}"] {
+            for rate in [f64::MIN_POSITIVE, 1.0, f64::MAX] {
+                let interaction = serde_json::from_str(interaction).unwrap();
+                let config = AdaptiveConfig { interaction, rate, ..AdaptiveConfig::default() };
+                let fresh = Adaptive::build(&config, &Tasks::counted(3), None).unwrap();
+                for learner in [fresh, learnt(&config)] {
+                    let variance = learner.variance(TaskId(1), features).unwrap();
+                    assert!(variance.is_finite() && variance >= 0.0, "{variance} with the rate {rate}");
+                }
+            }
+        }
     }
 }

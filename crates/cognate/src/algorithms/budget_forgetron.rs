@@ -145,6 +145,8 @@ impl BudgetForgetron {
         cost_class: CostClass::Budget,
         keeps_examples: true,
         probabilities: false,
+        weights: false,
+        offsets: true,
         shardable: false,
         theorems: &[Theorem::BudgetTheorem2],
     };
@@ -166,7 +168,7 @@ impl BudgetForgetron {
 
     /// Takes the oldest example out, and puts the new one into its slot.
     fn replace_oldest(&mut self, example: Example<'_>) {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, .. } = example;
         let at = self.active.oldest(0..self.active.len()).expect("a budget holds an example");
         let old = self.active.supports();
         let old_task = old.task(at);
@@ -206,7 +208,7 @@ impl BudgetForgetron {
 
 impl LearnOne for BudgetForgetron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, .. } = example;
         self.active.see(task);
         let length = self.active.square(features);
         if length > self.bound && length.is_finite() {

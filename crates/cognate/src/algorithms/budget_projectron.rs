@@ -149,6 +149,8 @@ impl BudgetProjectron {
         cost_class: CostClass::Budget,
         keeps_examples: true,
         probabilities: false,
+        weights: false,
+        offsets: true,
         shardable: false,
         theorems: &[],
     };
@@ -161,7 +163,7 @@ impl BudgetProjectron {
     }
 
     fn project_or_keep(&mut self, example: Example<'_>) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, .. } = example;
         if self.active.is_crowded_out(OVERHEAD) {
             self.shrink_to(0, example);
         }
@@ -248,7 +250,7 @@ impl LearnOne for BudgetProjectron {
     /// As margin then update, with one walk over the examples.
     fn learn(&mut self, example: Example<'_>) -> Outcome {
         self.active.see(example.task);
-        let margin = self.fill_row(example.task, example.features);
+        let margin = self.fill_row(example.task, example.features) + example.offset;
         let updated = is_mistake(example.label, margin) && self.learn_mistake(example);
         Outcome { margin, updated }
     }

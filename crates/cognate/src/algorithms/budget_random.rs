@@ -89,6 +89,8 @@ impl BudgetRandom {
         cost_class: CostClass::Budget,
         keeps_examples: true,
         probabilities: false,
+        weights: false,
+        offsets: true,
         shardable: false,
         theorems: &[Theorem::BudgetTheorem1],
     };
@@ -133,7 +135,7 @@ impl BudgetRandom {
 
 impl LearnOne for BudgetRandom {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, .. } = example;
         self.active.see(task);
         if !is_mistake(label, margin) {
             return false;

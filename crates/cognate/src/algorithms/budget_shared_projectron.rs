@@ -116,6 +116,8 @@ impl BudgetSharedProjectron {
         cost_class: CostClass::Budget,
         keeps_examples: true,
         probabilities: false,
+        weights: false,
+        offsets: true,
         shardable: false,
         theorems: &[],
     };
@@ -148,7 +150,7 @@ impl BudgetSharedProjectron {
     }
 
     fn project_or_keep(&mut self, example: Example<'_>) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, .. } = example;
         // The task may come to have a set of its own, which may double when it grows.
         let overhead =
             Overhead { example: OVERHEAD.example + 16 * (self.sets.count() as u64 + 1), ..OVERHEAD };
@@ -227,7 +229,7 @@ impl LearnOne for BudgetSharedProjectron {
     fn learn(&mut self, example: Example<'_>) -> Outcome {
         self.active.see(example.task);
         self.active.likenesses(example.features, &mut self.scratch.projected.row);
-        let margin = self.margin_of(example.task, &self.scratch.projected.row);
+        let margin = self.margin_of(example.task, &self.scratch.projected.row) + example.offset;
         let updated = is_mistake(example.label, margin) && self.learn_mistake(example);
         Outcome { margin, updated }
     }

@@ -12,6 +12,8 @@
 //! z = (e1 u_k + e2 g) / (e1 + e2) and u_k = z + min(c, (e1 + e2) hinge(z) / |x|^2) / (e1 + e2) y x; u_k = z where the
 //! hinge is 0.
 //!
+//! An example of weight w: w c and w c_global in place of c and c_global. Other features mix in g once, whatever w is.
+//!
 //! Cost: predict and update O(s) searches in what g has been since the task last looked, see `linalg/lagged.rs`.
 //! Memory: touched weights; of each feature the last values of g, at most K; of each task the times of its last
 //! 46 / ln(1 + e2/e1) rounds, or fewer.
@@ -116,19 +118,26 @@ impl Mixing {
     /// u_k'x of an example whose rows have been found; leaves the weights behind.
     fn margin(&self, weights: &Weights, task: TaskId, x: SparseView<'_>, found: &Found) -> f64 {
         let held = weights.held(found).zip(x.values());
-        held.map(|((slot, _, row), value)| self.lagged.current(task.index(), slot, *row) * value).sum()
+        let products =
+            held.map(|((slot, _, row), value)| self.lagged.current(task.index(), slot, *row) * value);
+        // A sum of nothing is -0, and with an offset 0.
+        products.sum::<f64>() + 0.0
     }
 
     fn learn(&mut self, weights: &mut Weights, example: Example<'_>, found: &mut Found) -> Outcome {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, weight, offset, .. } = example;
         let mut own = std::mem::take(&mut self.own);
         own.clear();
         own.extend(weights.held(found).map(|(slot, _, row)| self.lagged.current(task.index(), slot, *row)));
-        let margin = own.iter().zip(features.values()).map(|(weight, value)| weight * value).sum();
+        let margin = own.iter().zip(features.values()).map(|(own, value)| own * value).sum::<f64>() + offset;
+        if weight == 0.0 {
+            self.own = own;
+            return Outcome { margin, updated: false };
+        }
         let global: f64 = weights.held(found).zip(features.values()).map(|((_, g, _), x)| g[0] * x).sum();
         let CollaborativeConfig { own: e1, global: e2, c, c_global } = self.config;
         let (squared, keep) = (features.norm_squared(), self.config.keep());
-        let step_global = Variant::Pa1.step(c_global, hinge(label, global), squared);
+        let step_global = Variant::Pa1.step(weight * c_global, hinge(label, global + offset), squared);
         // g after its step, z and its margin.
         let held = weights.held(found).zip(features.values()).zip(&mut own);
         let mut margin_z = 0.0;
@@ -136,7 +145,8 @@ impl Mixing {
             *own = keep * *own + (1.0 - keep) * (g[0] + step_global * label * value);
             margin_z += *own * value;
         }
-        let step = Variant::Pa1.step(c, (e1 + e2) * hinge(label, margin_z), squared) / (e1 + e2);
+        let loss = (e1 + e2) * hinge(label, margin_z + offset);
+        let step = Variant::Pa1.step(weight * c, loss, squared) / (e1 + e2);
         self.lagged.begin(task.index());
         let updated = step_global > 0.0 || step > 0.0;
         if updated {
@@ -195,6 +205,8 @@ impl Collaborative {
         cost_class: CostClass::PerFeature,
         keeps_examples: false,
         probabilities: false,
+        weights: true,
+        offsets: true,
         shardable: false,
         theorems: &[],
     };

@@ -73,6 +73,8 @@ impl Convex {
         cost_class: CostClass::Batch,
         keeps_examples: false,
         probabilities: false,
+        weights: false,
+        offsets: false,
         shardable: false,
         theorems: &[],
     };

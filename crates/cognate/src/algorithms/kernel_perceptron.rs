@@ -6,7 +6,8 @@
 //! State: the mistaken examples (x_s, i_s, y_s), which all tasks share.
 //!
 //! Predict: sum_s y_s R[i, i_s] k(x_s, x), where R is that of the tasks met so far.
-//! Update, after a mistake: the example is kept.
+//! Update, after a mistake: the example is kept. An example of weight w counts as often as it takes until it is no mistake,
+//! at most w times, as in `perceptron`; y_s is then a multiple of the label.
 //!
 //! Cost: predict O(m s) for m kept examples; those of unrelated tasks are skipped. Update O(s).
 //! Memory: the mistaken examples. It grows with the stream; the budget learners do not.
@@ -23,7 +24,7 @@ use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
 use crate::block::Block;
 use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
-use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::example::{Example, SparseView, TaskId, is_mistake, is_weight, repeats};
 use crate::interaction::{Interaction, InteractionConfig};
 use crate::kernel::{KernelConfig, Supports, SupportsState};
 use crate::learner::{Inspect, LearnOne, Predict, Support};
@@ -64,6 +65,7 @@ pub struct KernelPerceptron {
     interaction: Interaction,
     kernel: KernelConfig,
     supports: Supports,
+    /// y_s.
     labels: Vec<f64>,
     /// Examples seen.
     seen: u64,
@@ -82,6 +84,8 @@ impl KernelPerceptron {
         cost_class: CostClass::PerExample,
         keeps_examples: true,
         probabilities: false,
+        weights: true,
+        offsets: true,
         shardable: false,
         theorems: &[Theorem::Theorem1, Theorem::Corollary3, Theorem::Corollary4, Theorem::Corollary5],
     };
@@ -100,13 +104,15 @@ impl Predict for KernelPerceptron {
 
 impl LearnOne for KernelPerceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, weight, .. } = example;
         self.tasks = self.tasks.max(task.index() + 1);
         self.seen += 1;
-        let mistake = is_mistake(label, margin);
+        let mistake = is_mistake(label, margin) && weight > 0.0;
         if mistake {
+            let gain = || self.relation(task, task) * self.kernel.square(features.norm_squared());
+            let updates = repeats(weight, label, margin, gain);
             self.supports.push(task, features, self.seen);
-            self.labels.push(label);
+            self.labels.push(label * updates);
         }
         mistake
     }
@@ -183,9 +189,18 @@ impl Algorithm for KernelPerceptron {
     fn restore(&mut self, state: KernelPerceptronState) -> Result<(), StateError> {
         self.tasks = restored_tasks(state.tasks, self.tasks)?;
         self.supports = Supports::restore(self.tasks, state.seen, &state.supports)?;
-        (self.seen, self.labels) = (state.seen, restored_labels(state.labels.0, self.supports.len())?);
+        let labels = state.labels.0;
+        if labels.len() != self.supports.len() || !labels.iter().all(|label| is_multiple(*label)) {
+            return Err(StateError::new("there is not one multiple of a label per support"));
+        }
+        (self.seen, self.labels) = (state.seen, labels);
         Ok(())
     }
+}
+
+/// Whether a number can be a label times a number of updates.
+fn is_multiple(label: f64) -> bool {
+    label != 0.0 && is_weight(label.abs())
 }
 
 /// Labels of kept examples, one each.

@@ -21,7 +21,7 @@ mod shared_loss_perceptron;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use adaptive::{Adaptive, AdaptiveConfig, Loss};
+pub use adaptive::{Adaptive, AdaptiveConfig, Forget, Loss};
 pub use budget_forgetron::{BudgetForgetron, BudgetForgetronConfig};
 pub use budget_projectron::{BudgetProjectron, BudgetProjectronConfig};
 pub use budget_random::{BudgetRandom, BudgetRandomConfig};
@@ -46,6 +46,7 @@ use crate::bounds::Theorem;
 use crate::choice::{allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem, SnapshotError, StateError};
 use crate::example::TaskId;
+use crate::fit::Kind;
 use crate::interaction::{InteractionConfig, InteractionFileError};
 use crate::learner::{Inspect, LearnOne, Predict};
 use crate::tasks::Tasks;
@@ -86,6 +87,7 @@ pub enum CostClass {
 /// differently decides by it.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct About {
     /// Id, as users write it.
     pub id: &'static str,
@@ -107,8 +109,13 @@ pub struct About {
     pub cost_class: CostClass,
     /// Whether it holds examples rather than weights, with its default parameters; see [`Inspect::supports`].
     pub keeps_examples: bool,
-    /// Whether its margins are log-odds, with its default parameters; see [`Inspect::probability`].
+    /// Whether its margins are log-odds of which it knows how sure they are, with its default parameters; see
+    /// [`Inspect::probability`] and [`Predict::variance`].
     pub probabilities: bool,
+    /// Whether it learns an example of weight w as if it had been seen w times; others refuse weights.
+    pub weights: bool,
+    /// Whether it takes what is added to margins into account; others refuse offsets.
+    pub offsets: bool,
     /// Whether its tasks can be spread over shards that learn side by side.
     pub shardable: bool,
     /// The theorems that bound its mistakes, for some parameters at least; see [`crate::bounds`].
@@ -119,6 +126,22 @@ pub struct About {
 pub(crate) trait Parameters {
     /// All their problems.
     fn validate(&self) -> Vec<ConfigProblem>;
+
+    /// Which labels the learner is for; a batch learner finds out.
+    fn kind(&self) -> Kind {
+        Kind::Classification
+    }
+
+    /// Why the learner cannot learn an example of this label, if it cannot.
+    fn unfit(&self, label: f64) -> Option<Unfit> {
+        let _ = label;
+        None
+    }
+
+    /// Whether it needs to know when examples were.
+    fn needs_times(&self) -> bool {
+        false
+    }
 
     /// The interaction among them, where there is one.
     fn interaction(&self) -> Option<&InteractionConfig> {
@@ -287,6 +310,21 @@ macro_rules! registry {
                 match self { $(Self::$variant(config) => config.set_rounds(rounds),)* }
             }
 
+            /// Which labels the learner is for; a batch learner finds out.
+            pub fn kind(&self) -> Kind {
+                match self { $(Self::$variant(config) => config.kind(),)* }
+            }
+
+            /// Why the learner cannot learn an example of this label, if it cannot.
+            pub(crate) fn unfit(&self, label: f64) -> Option<Unfit> {
+                match self { $(Self::$variant(config) => config.unfit(label),)* }
+            }
+
+            /// Whether the learner needs to know when examples were.
+            pub(crate) fn needs_times(&self) -> bool {
+                match self { $(Self::$variant(config) => config.needs_times(),)* }
+            }
+
             /// How many numbers the learner may hold about the pairs of this many kept examples.
             pub(crate) fn numbers_for_pairs(&self, kept: usize) -> usize {
                 match self { $(Self::$variant(config) => config.numbers_for_pairs(kept),)* }
@@ -414,6 +452,32 @@ pub(crate) fn check_state_of_pairs(about: &About, tasks: usize, state: &[u8]) ->
     Ok(())
 }
 
+/// Why an example cannot be learnt.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Unfit {
+    /// It has no time, and what was learnt is forgotten by time.
+    NoTime,
+    /// Its label is negative, and counts are learnt.
+    NegativeCount(f64),
+    /// Its label is too large to be squared.
+    HugeLabel(f64),
+}
+
+impl std::fmt::Display for Unfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoTime => f.write_str("the example has no time, and `forget` is a time"),
+            Self::NegativeCount(label) => {
+                write!(f, "the label {label} is no count: with the loss `poisson` labels are 0 or more")
+            }
+            Self::HugeLabel(label) => {
+                write!(f, "the label {label:e} is too large; labels are between -1e100 and 1e100")
+            }
+        }
+    }
+}
+
 /// Checks that a parameter is a positive number.
 pub(crate) fn check_positive(name: &str, value: f64) -> Option<ConfigProblem> {
     let good = value.is_finite() && value > 0.0;
@@ -465,6 +529,8 @@ mod tests {
             let mut learner = LearnerConfig::from_id(id).unwrap().build(&Tasks::open()).unwrap();
             assert_eq!(learner.as_inspect().supports().is_some(), about.keeps_examples, "{id}");
             assert_eq!(learner.as_inspect().probability(0.0).is_some(), about.probabilities, "{id}");
+            let variance = learner.as_predict().variance(TaskId(0), crate::SparseView::trusted(&[], &[]));
+            assert_eq!(variance.is_some(), about.probabilities, "{id}");
             assert_eq!(learner.as_online().is_none(), about.protocol == Protocol::Batch, "{id}");
             let counted = matches!(about.cost_class, CostClass::PerExample | CostClass::Budget);
             assert_eq!(counted, about.keeps_examples, "{id}: the cost grows with the examples kept");

@@ -195,6 +195,8 @@ impl PNormPerceptron {
         cost_class: CostClass::PerTask,
         keeps_examples: false,
         probabilities: false,
+        weights: false,
+        offsets: true,
         shardable: false,
         theorems: &[Theorem::Equation9, Theorem::Theorem6],
     };
@@ -209,7 +211,7 @@ impl Predict for PNormPerceptron {
 
 impl LearnOne for PNormPerceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, .. } = example;
         self.tasks = self.tasks.max(task.index() + 1);
         let mistake = is_mistake(label, margin);
         if mistake {
@@ -342,7 +344,7 @@ mod tests {
             let mut learner = build(&format!(r#"{{"interaction": {interaction}, "p": 3}}"#), None);
             let (x, task) = ([2.0, 1.0], |task: usize| TaskId(task as u32));
             let features = SparseView::try_new(&[4, 9], &x).unwrap();
-            assert!(learner.learn(Example { task: task(0), features, label: -1.0 }).updated);
+            assert!(learner.learn(Example::new(task(0), features, -1.0)).updated);
             let v = |j: usize, f: usize| -r[j][0] * x[f];
             let cubes: f64 = (0..3).flat_map(|j| (0..2).map(move |f| v(j, f).abs().powi(3))).sum();
             let gradient = |j: usize, f: usize| v(j, f).abs() * v(j, f) / cubes.cbrt();

@@ -8,6 +8,12 @@
 //! Predict: w'x.
 //! Update, after a hinge loss l = max(0, 1 - y w'x) > 0: w += tau y x, with tau = l / |x|^2 (`pa`), min(c, l / |x|^2)
 //! (`pa1`), l / (|x|^2 + 1/(2 c)) (`pa2`): the least change that brings the loss to 0, or nearly so.
+//! An example of weight w: w c in place of c. With `pa1` that is w updates in a row; one of `pa` leaves nothing to the next.
+//! Real labels, with `loss` epsilon-insensitive (the paper's section 5): l = max(0, |y - w'x| - epsilon), and
+//! w += tau sign(y - w'x) x with the same tau.
+//!
+//! Scale: epsilon, and the c of `pa1`, are in units of the label: with labels times 1000 both must be, too. The c of `pa2` is
+//! not, and `pa` has none.
 //!
 //! Cost: predict and update O(s). Memory: touched weights.
 //!
@@ -19,10 +25,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Algorithm, CostClass, Parameters, Protocol, check_positive, restored_tasks};
+use super::{
+    About, Algorithm, CostClass, Parameters, Protocol, check_not_negative, check_positive, restored_tasks,
+};
+use crate::choice::{NoParameters, allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict, influence_of_like_tasks};
+use crate::fit::Kind;
+use crate::learner::{
+    Inspect, LearnOne, Outcome, OwnWeights, Predict, SharedVector, influence_of_like_tasks,
+};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
@@ -40,6 +52,61 @@ pub struct PassiveAggressiveConfig {
     /// Aggressiveness, positive: the longest step of `pa1`, how hard `pa2` tries; `pa` does not use it
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub c: f64,
+    /// What is to become 0: `hinge` for labels -1 and +1, `epsilon-insensitive` for real ones
+    #[serde(skip_serializing_if = "PassiveAggressiveLoss::is_hinge")]
+    pub loss: PassiveAggressiveLoss,
+}
+
+/// What updates bring to 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", rename_all = "kebab-case")]
+#[schemars(transform = allow_bare_names)]
+#[non_exhaustive]
+pub enum PassiveAggressiveLoss {
+    /// max(0, 1 - label * margin), for labels -1 and +1
+    Hinge(NoParameters),
+    /// max(0, |label - margin| - epsilon), for real labels
+    EpsilonInsensitive(EpsilonInsensitiveConfig),
+}
+
+choice!(PassiveAggressiveLoss, "a loss");
+
+impl Default for PassiveAggressiveLoss {
+    fn default() -> Self {
+        Self::Hinge(NoParameters {})
+    }
+}
+
+/// Parameters of the loss `epsilon-insensitive`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EpsilonInsensitiveConfig {
+    /// How far a prediction may be off without loss, in units of the label
+    #[schemars(range(min = 0.0))]
+    pub epsilon: f64,
+}
+
+impl Default for EpsilonInsensitiveConfig {
+    fn default() -> Self {
+        Self { epsilon: 0.1 }
+    }
+}
+
+impl PassiveAggressiveLoss {
+    fn is_hinge(&self) -> bool {
+        matches!(self, Self::Hinge(_))
+    }
+
+    /// The loss of a margin, and whether a larger margin has less of it (+1) or more (-1).
+    fn of(self, label: f64, margin: f64) -> (f64, f64) {
+        match self {
+            Self::Hinge(_) => (hinge(label, margin), label),
+            Self::EpsilonInsensitive(EpsilonInsensitiveConfig { epsilon }) => {
+                let miss = label - margin;
+                ((miss.abs() - epsilon).max(0.0), miss.signum())
+            }
+        }
+    }
 }
 
 /// Which tasks share a learner.
@@ -69,26 +136,41 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// tau for a hinge loss and |x|^2; 0 if it overflows.
+    /// tau for a loss and |x|^2; 0 if it overflows. c is that of the config times the weight of the example, 0 for none.
     pub(super) fn step(self, c: f64, loss: f64, squared: f64) -> f64 {
         let tau = match self {
             Self::Pa => loss / squared,
             Self::Pa1 => (loss / squared).min(c),
             Self::Pa2 => loss / (squared + 0.5 / c),
         };
-        if tau.is_finite() && squared > 0.0 { tau } else { 0.0 }
+        if tau.is_finite() && squared > 0.0 && c > 0.0 { tau } else { 0.0 }
     }
 }
 
 impl Default for PassiveAggressiveConfig {
     fn default() -> Self {
-        Self { scope: Scope::default(), variant: Variant::default(), c: 1.0 }
+        Self {
+            scope: Scope::default(),
+            variant: Variant::default(),
+            c: 1.0,
+            loss: PassiveAggressiveLoss::default(),
+        }
     }
 }
 
 impl Parameters for PassiveAggressiveConfig {
     fn validate(&self) -> Vec<ConfigProblem> {
-        check_positive("c", self.c).into_iter().collect()
+        let epsilon = match self.loss {
+            PassiveAggressiveLoss::Hinge(_) => None,
+            PassiveAggressiveLoss::EpsilonInsensitive(EpsilonInsensitiveConfig { epsilon }) => {
+                check_not_negative("loss.epsilon-insensitive.epsilon", epsilon)
+            }
+        };
+        check_positive("c", self.c).into_iter().chain(epsilon).collect()
+    }
+
+    fn kind(&self) -> Kind {
+        if self.loss.is_hinge() { Kind::Classification } else { Kind::Regression }
     }
 }
 
@@ -119,6 +201,8 @@ impl PassiveAggressive {
         cost_class: CostClass::PerFeature,
         keeps_examples: false,
         probabilities: false,
+        weights: true,
+        offsets: true,
         shardable: true,
         theorems: &[],
     };
@@ -136,19 +220,25 @@ fn learn_located(
     example: Example<'_>,
     located: &mut LocatedSlots,
 ) -> Outcome {
-    let Example { task, features, label } = example;
-    let margin = sum(weights.dots(task, features, located));
-    let step = config.step(label, margin, features);
-    if step > 0.0 {
-        weights.add(task, features, step * label, located);
+    let margin = sum(weights.dots(example.task, example.features, located)) + example.offset;
+    let step = config.step(example, margin);
+    if let Some(step) = step {
+        weights.add(example.task, example.features, step, located);
     }
-    Outcome { margin, updated: step > 0.0 }
+    Outcome { margin, updated: step.is_some() }
 }
 
 impl PassiveAggressiveConfig {
-    fn step(&self, label: f64, margin: f64, x: SparseView<'_>) -> f64 {
-        let loss = hinge(label, margin);
-        if loss > 0.0 { self.variant.step(self.c, loss, x.norm_squared()) } else { 0.0 }
+    /// How much of the features is added to the weights, if there is a loss.
+    fn step(&self, example: Example<'_>, margin: f64) -> Option<f64> {
+        let Example { features, label, weight, .. } = example;
+        let (loss, sign) = self.loss.of(label, margin);
+        if loss > 0.0 {
+            let tau = self.variant.step(weight * self.c, loss, features.norm_squared());
+            (tau > 0.0).then_some(tau * sign)
+        } else {
+            None
+        }
     }
 }
 
@@ -164,13 +254,12 @@ impl Predict for PassiveAggressive {
 
 impl LearnOne for PassiveAggressive {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        let Example { task, features, label } = example;
-        self.tasks = self.tasks.max(task.index() + 1);
-        let step = self.config.step(label, margin, features);
-        if step > 0.0 {
-            self.weights.add_to(task, features, step * label);
+        self.tasks = self.tasks.max(example.task.index() + 1);
+        let step = self.config.step(example, margin);
+        if let Some(step) = step {
+            self.weights.add_to(example.task, example.features, step);
         }
-        step > 0.0
+        step.is_some()
     }
 
     /// As margin then update, looking each feature up once.
@@ -210,6 +299,18 @@ impl Inspect for PassiveAggressive {
 
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         self.weights.weights(task, Dots { own: 1.0, shared: 1.0 })
+    }
+
+    fn shared_vectors(&self) -> Vec<SharedVector> {
+        vec![SharedVector { name: "shared".to_owned(), weights: self.weights.shared_weights() }]
+    }
+
+    fn own_weights(&self, task: TaskId) -> OwnWeights {
+        OwnWeights { factors: vec![1.0], own: self.weights.own_weights(task, 1.0) }
+    }
+
+    fn loss(&self, label: f64, margin: f64) -> Option<f64> {
+        Some(self.config.loss.of(label, margin).0)
     }
 
     fn heap_bytes(&self) -> usize {
@@ -268,5 +369,17 @@ mod tests {
             assert_eq!(variant.step(1.0, 1.0, 0.0), 0.0, "{variant:?}");
         }
         assert_eq!(Variant::Pa.step(1.0, 1.0, 1e-310), 0.0);
+        for variant in [Variant::Pa, Variant::Pa1, Variant::Pa2] {
+            assert_eq!(variant.step(0.0, 1.0, 1.0), 0.0, "{variant:?}: weight 0");
+        }
+    }
+
+    #[test]
+    fn losses_by_hand() {
+        let tube = PassiveAggressiveLoss::EpsilonInsensitive(EpsilonInsensitiveConfig { epsilon: 0.5 });
+        assert_eq!(tube.of(3.0, 1.0), (1.5, 1.0));
+        assert_eq!(tube.of(-3.0, 1.0), (3.5, -1.0));
+        assert_eq!(tube.of(1.25, 1.0).0, 0.0);
+        assert_eq!(PassiveAggressiveLoss::default().of(-1.0, 0.5), (1.5, -1.0));
     }
 }

@@ -9,6 +9,9 @@
 //! Predict: w_i'x. Uniform: own(K) v_i'x + shared(K) s'x, where K counts the tasks met so far.
 //! Update, after a mistake on task i: w_j += y R[j, i] x for all j. Uniform: v_i += y x, s += y x.
 //!
+//! An example of weight w: as many updates as it takes until it is no mistake, at most w; a fraction of w is a fraction of
+//! an update.
+//!
 //! Cost: predict O(s). Update O(s) for uniform R whatever K is, O(K' s) else, K' tasks in the component.
 //! Memory: touched weights; rows of K' weights per touched feature for graphs and matrices.
 //!
@@ -30,9 +33,11 @@ use serde::{Deserialize, Serialize};
 use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
 use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
-use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::example::{Example, SparseView, TaskId, is_mistake, repeats};
 use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
-use crate::learner::{Inspect, LearnOne, Outcome, Predict, learn_one_by_one, margins_one_by_one};
+use crate::learner::{
+    Inspect, LearnOne, Outcome, OwnWeights, Predict, SharedVector, learn_one_by_one, margins_one_by_one,
+};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
@@ -102,6 +107,8 @@ impl Perceptron {
         cost_class: CostClass::PerFeature,
         keeps_examples: false,
         probabilities: false,
+        weights: true,
+        offsets: true,
         shardable: true,
         theorems: &[Theorem::Theorem1, Theorem::Corollary3, Theorem::Corollary4, Theorem::Corollary5],
     };
@@ -168,22 +175,27 @@ impl Predict for Perceptron {
 
 impl LearnOne for Perceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, weight, .. } = example;
         self.tasks = self.tasks_with(task);
         if let Weights::Auto(auto) = &mut self.weights {
             return auto.update(self.tasks, example, margin);
         }
-        let mistake = is_mistake(label, margin);
+        let mistake = is_mistake(label, margin) && weight > 0.0;
         if mistake {
+            let updates =
+                |relation: f64| label * repeats(weight, label, margin, || relation * features.norm_squared());
             match &mut self.weights {
-                Weights::Uniform { weights, .. } => weights.add_to(task, features, label),
+                Weights::Uniform { rule, weights } => {
+                    let step = updates(rule.relation(task, task, self.tasks));
+                    weights.add_to(task, features, step);
+                }
                 Weights::Blocks { blocks, rows, outside } => match blocks.place(task) {
                     Some(place) => {
                         // Column i of R is row i, since R is symmetric.
                         let rates = blocks.relations()[place.block].row(place.column);
-                        rows[place.block].add(features, rates, label);
+                        rows[place.block].add(features, rates, updates(rates[place.column]));
                     }
-                    None => outside.add_to(task, features, label),
+                    None => outside.add_to(task, features, updates(1.0)),
                 },
                 Weights::Auto(_) => {}
             }
@@ -207,7 +219,7 @@ impl LearnOne for Perceptron {
             }
             Weights::Blocks { .. } => {}
         }
-        let margin = self.margin(example.task, example.features);
+        let margin = self.margin(example.task, example.features) + example.offset;
         Outcome { margin, updated: self.update(example, margin) }
     }
 
@@ -252,11 +264,12 @@ fn learn_located(
     example: Example<'_>,
     located: &mut LocatedSlots,
 ) -> Outcome {
-    let Example { task, features, label } = example;
-    let margin = combine(rule.scales(tasks), weights.dots(task, features, located));
-    let updated = is_mistake(label, margin);
+    let Example { task, features, label, weight, offset, .. } = example;
+    let margin = combine(rule.scales(tasks), weights.dots(task, features, located)) + offset;
+    let updated = is_mistake(label, margin) && weight > 0.0;
     if updated {
-        weights.add(task, features, label, located);
+        let gain = || rule.relation(task, task, tasks) * features.norm_squared();
+        weights.add(task, features, label * repeats(weight, label, margin, gain), located);
     }
     Outcome { margin, updated }
 }
@@ -295,6 +308,25 @@ impl Inspect for Perceptron {
                 None => outside.weights(task, Dots { own: 1.0, shared: 0.0 }),
             },
             Weights::Auto(auto) => auto.weights(self.tasks, task),
+        }
+    }
+
+    fn shared_vectors(&self) -> Vec<SharedVector> {
+        match &self.weights {
+            Weights::Uniform { weights, .. } => {
+                vec![SharedVector { name: "shared".to_owned(), weights: weights.shared_weights() }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn own_weights(&self, task: TaskId) -> OwnWeights {
+        match &self.weights {
+            Weights::Uniform { rule, weights } => {
+                let Scales { own, shared } = rule.scales(self.tasks);
+                OwnWeights { factors: vec![shared], own: weights.own_weights(task, own) }
+            }
+            _ => OwnWeights { factors: Vec::new(), own: self.weights(task) },
         }
     }
 
@@ -431,7 +463,7 @@ mod tests {
             let config = PerceptronConfig { interaction: serde_json::from_str(json).unwrap() };
             let mut learner = Perceptron::build(&config, &tasks, None).unwrap();
             let features = SparseView::try_new(&[4], &[2.0]).unwrap();
-            assert!(learner.learn(Example { task: TaskId(0), features, label: -1.0 }).updated);
+            assert!(learner.learn(Example::new(TaskId(0), features, -1.0)).updated);
             for (task, rate) in column.into_iter().enumerate() {
                 let task = TaskId(task as u32);
                 assert!((learner.margin(task, features) + 4.0 * rate).abs() < 1e-12, "{json} {task:?}");

@@ -102,6 +102,8 @@ impl RelationPerceptron {
         cost_class: CostClass::PerPair,
         keeps_examples: false,
         probabilities: false,
+        weights: false,
+        offsets: false,
         shardable: false,
         theorems: &[],
     };

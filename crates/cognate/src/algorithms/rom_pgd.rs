@@ -14,6 +14,9 @@
 //! Then, once per round, with the sum over the tasks that have a loss (6): u = (u + eta sum y x) / (1 + alpha eta).
 //! With u-step `mean`, u takes eta / K in place of eta.
 //!
+//! An example of weight w: n y x in place of y x, n as many steps as leave it a loss, at most w; penalties are once per
+//! round. A round whose weights are all 0 is none.
+//!
 //! Cost: predict and update O(s): shrinking changes a factor; a q_i that becomes 0 is told by the number of times it
 //! has; |q_i| is kept, see `linalg/norm.rs`. A factor that gets too small is multiplied into its vector, once in
 //! 70 / ln(1 + beta eta) updates of the task, or 70 / ln(1 + alpha eta) rounds for u.
@@ -131,6 +134,8 @@ impl RomPgd {
         cost_class: CostClass::PerFeature,
         keeps_examples: false,
         probabilities: false,
+        weights: true,
+        offsets: true,
         shardable: false,
         theorems: &[],
     };

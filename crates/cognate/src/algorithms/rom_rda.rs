@@ -11,6 +11,9 @@
 //! (22) q_i = max(0, 1 - gamma t / |G_i|) G_i / theta, 0 at |G_i| = 0. Before the first round all are 0.
 //! Update, where the hinge loss is positive: G += y x, G_i += y x. t grows with every round.
 //!
+//! An example of weight w: n y x in place of y x, n as many steps as leave it a loss, at most w, all in one round. A round
+//! whose weights are all 0 is none.
+//!
 //! Cost: predict and update O(s). Memory: touched weights.
 //!
 //! Bound: Theorem 6, regret (kappa D^2 + G_*^2 / kappa) sqrt(T) (tests/it/regret.rs).
@@ -29,9 +32,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{About, Algorithm, CostClass, Parameters, Protocol, check_not_negative, restored_tasks};
 use crate::error::{ConfigError, ConfigProblem, StateError};
-use crate::example::{Example, SparseView, TaskId, hinge};
+use crate::example::{Example, SparseView, TaskId, hinge, repeats};
 use crate::learner::{
-    Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order, influence_of_like_tasks,
+    Inspect, LearnOne, Outcome, OwnWeights, Part, Parts, Predict, SharedVector, in_task_order,
+    influence_of_like_tasks,
 };
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
@@ -122,11 +126,16 @@ struct Factors {
 
 impl Averages {
     fn factors(&self, task: TaskId) -> Factors {
-        if self.rounds == 0 {
+        self.factors_at(task, self.rounds)
+    }
+
+    /// The factors after so many rounds.
+    fn factors_at(&self, task: TaskId, rounds: u64) -> Factors {
+        if rounds == 0 {
             return Factors::default();
         }
         let RomRdaConfig { kappa, alpha, beta, gamma } = self.config;
-        let t = self.rounds as f64;
+        let t = rounds as f64;
         let theta = kappa * t.sqrt();
         let norm = self.norms.get(task.index()).map_or(0.0, |norm| norm.get());
         let kept = if norm > 0.0 { (1.0 - gamma * t / norm).max(0.0) } else { 0.0 };
@@ -144,7 +153,13 @@ impl Averages {
 
     /// Adds the gradient of an example with a loss; right after the dots of the same example.
     fn add(&mut self, weights: &mut SharedOwn, example: Example<'_>, dots: Dots, located: &mut LocatedSlots) {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, weight, offset, .. } = example;
+        // As often as it takes until label times margin is 1, with the factors that the round ends with.
+        let gain = || {
+            let Factors { shared, individual, outlier } = self.factors_at(task, self.rounds + 1);
+            (shared + individual + outlier) * features.norm_squared()
+        };
+        let label = label * repeats(weight, label, self.margin(task, dots) + offset - label, gain);
         weights.add(task, features, label, located);
         if self.norms.len() <= task.index() {
             self.norms.resize(task.index() + 1, Norm::NEW);
@@ -164,14 +179,19 @@ impl Averages {
         located: &mut LocatedSlots,
     ) -> Outcome {
         let dots = weights.dots(example.task, example.features, located);
-        let margin = self.margin(example.task, dots);
-        let updated = hinge(example.label, margin) > 0.0;
+        let margin = self.margin(example.task, dots) + example.offset;
+        let updated = has_loss(example, margin);
         if updated {
             self.add(weights, example, dots, located);
         }
-        self.rounds += 1;
+        self.rounds += u64::from(example.weight > 0.0);
         Outcome { margin, updated }
     }
+}
+
+/// Whether an example teaches anything.
+fn has_loss(example: Example<'_>, margin: f64) -> bool {
+    hinge(example.label, margin) > 0.0 && example.weight > 0.0
 }
 
 /// Both sums are kept.
@@ -190,6 +210,8 @@ impl RomRda {
         cost_class: CostClass::PerFeature,
         keeps_examples: false,
         probabilities: false,
+        weights: true,
+        offsets: true,
         shardable: false,
         theorems: &[],
     };
@@ -212,11 +234,11 @@ impl Predict for RomRda {
 impl LearnOne for RomRda {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
         self.tasks = self.tasks.max(example.task.index() + 1);
-        let updated = hinge(example.label, margin) > 0.0;
+        let updated = has_loss(example, margin);
         if updated {
             self.add(example);
         }
-        self.averages.rounds += 1;
+        self.averages.rounds += u64::from(example.weight > 0.0);
         updated
     }
 
@@ -245,8 +267,8 @@ impl LearnOne for RomRda {
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         outcomes.clear();
         outcomes.extend(round.examples().map(|example| {
-            let margin = self.margin(example.task, example.features);
-            Outcome { margin, updated: hinge(example.label, margin) > 0.0 }
+            let margin = self.margin(example.task, example.features) + example.offset;
+            Outcome { margin, updated: has_loss(example, margin) }
         }));
         for at in in_task_order(round) {
             let example = round.example(at);
@@ -255,7 +277,8 @@ impl LearnOne for RomRda {
                 self.add(example);
             }
         }
-        self.averages.rounds += 1;
+        let counts = round.is_empty() || round.examples().any(|example| example.weight > 0.0);
+        self.averages.rounds += u64::from(counts);
     }
 }
 
@@ -277,6 +300,15 @@ impl Inspect for RomRda {
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         let Factors { shared, individual, outlier } = self.averages.factors(task);
         self.weights.weights(task, Dots { shared, own: individual + outlier })
+    }
+
+    fn shared_vectors(&self) -> Vec<SharedVector> {
+        vec![SharedVector { name: "shared".to_owned(), weights: self.weights.shared_weights() }]
+    }
+
+    fn own_weights(&self, task: TaskId) -> OwnWeights {
+        let Factors { shared, individual, outlier } = self.averages.factors(task);
+        OwnWeights { factors: vec![shared], own: self.weights.own_weights(task, individual + outlier) }
     }
 
     fn parts(&self, tasks: &[TaskId]) -> Option<Vec<Parts>> {

@@ -84,6 +84,8 @@ impl SchattenPerceptron {
         cost_class: CostClass::PerPair,
         keeps_examples: false,
         probabilities: false,
+        weights: false,
+        offsets: true,
         shardable: false,
         theorems: &[Theorem::Theorem9],
     };
@@ -120,11 +122,11 @@ impl LearnOne for SchattenPerceptron {
         self.seen += 1;
         outcomes.clear();
         outcomes.extend(round.examples().map(|example| {
-            let margin = self.margin(example.task, example.features);
+            let margin = self.margin(example.task, example.features) + example.offset;
             Outcome { margin, updated: is_mistake(example.label, margin) }
         }));
         for at in in_task_order(round) {
-            let Example { task, features, label } = round.example(at);
+            let Example { task, features, label, .. } = round.example(at);
             self.columns.meet(task);
             if outcomes[at].updated {
                 self.columns.add(task, features, label, self.seen);

@@ -127,6 +127,8 @@ impl SecondOrderPerceptron {
         cost_class: CostClass::PerExample,
         keeps_examples: true,
         probabilities: false,
+        weights: false,
+        offsets: true,
         shardable: false,
         theorems: &[Theorem::Theorem8],
     };
@@ -235,7 +237,7 @@ impl LearnOne for SecondOrderPerceptron {
     /// As margin then update, solving once.
     fn learn(&mut self, example: Example<'_>) -> Outcome {
         let projection = self.projection(example.task, example.features);
-        let margin = self.margin_of(&projection);
+        let margin = self.margin_of(&projection) + example.offset;
         Outcome { margin, updated: self.learn_from(example, margin, Some(projection)) }
     }
 
@@ -269,6 +271,11 @@ impl Inspect for SecondOrderPerceptron {
         }
         let coefficients = self.dual_coefficients();
         self.supports.combined(|at| coefficients[at] * self.relation(task, self.supports.task(at)))
+    }
+
+    /// The example itself is one of those that the margin is made of.
+    fn is_linear(&self) -> bool {
+        false
     }
 
     fn supports(&self) -> Option<Vec<Support>> {

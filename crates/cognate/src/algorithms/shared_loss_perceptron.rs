@@ -127,6 +127,8 @@ impl SharedLossPerceptron {
         cost_class: CostClass::PerPair,
         keeps_examples: false,
         probabilities: false,
+        weights: false,
+        offsets: true,
         shardable: false,
         theorems: &[Theorem::Remark12],
     };
@@ -140,7 +142,7 @@ impl Predict for SharedLossPerceptron {
 
 impl LearnOne for SharedLossPerceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, .. } = example;
         self.columns.meet(task);
         self.seen += 1;
         let share = self.norm.shares(&[hinge(label, margin)], self.c)[0];
@@ -163,17 +165,15 @@ impl LearnOne for SharedLossPerceptron {
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         self.seen += 1;
         outcomes.clear();
-        outcomes.extend(
-            round.examples().map(|example| Outcome {
-                margin: self.margin(example.task, example.features),
-                updated: false,
-            }),
-        );
+        outcomes.extend(round.examples().map(|example| Outcome {
+            margin: self.margin(example.task, example.features) + example.offset,
+            updated: false,
+        }));
         let order = in_task_order(round);
         let losses: Vec<f64> =
             order.iter().map(|at| hinge(round.example(*at).label, outcomes[*at].margin)).collect();
         for (at, share) in order.into_iter().zip(self.norm.shares(&losses, self.c)) {
-            let Example { task, features, label } = round.example(at);
+            let Example { task, features, label, .. } = round.example(at);
             self.columns.meet(task);
             if share > 0.0 {
                 self.columns.add(task, features, share * label, self.seen);

@@ -62,7 +62,7 @@ impl<'a> Ascent<'a> {
 
     /// Makes the dual largest in the coordinate of one example.
     fn step(&mut self, at: usize, most: f64) {
-        let Example { task, features, label } = self.transcript.example(at);
+        let Example { task, features, label, .. } = self.transcript.example(at);
         let tasks = self.transcript.tasks();
         let length = self.geometry.relation(task, task, tasks) * features.norm_squared();
         if length == 0.0 {

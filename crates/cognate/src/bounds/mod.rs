@@ -31,7 +31,7 @@
 //! // One mistake, at margin 0; u = 2 has margin 2 there, so no loss, and length 4.
 //! let mut transcript = Transcript::new(1);
 //! let x = SparseView::try_new(&[0], &[1.0])?;
-//! transcript.push_round([(Example { task: TaskId(0), features: x, label: 1.0 }, 0.0)]);
+//! transcript.push_round([(Example::new(TaskId(0), x, 1.0), 0.0)]);
 //! let certificates = theorems.certify(&transcript, &Comparator::dense(&[vec![2.0]]))?;
 //! assert_eq!((certificates[0].name, certificates[0].found, certificates[0].bound), ("Theorem 1", 1.0, 4.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -30,7 +30,7 @@ impl Sample {
     }
 
     pub(super) fn example(&self) -> Example<'_> {
-        Example { task: self.task, features: self.features(), label: self.label }
+        Example::new(self.task, self.features(), self.label)
     }
 }
 

@@ -9,7 +9,8 @@ use super::FitError;
 use super::loss::Loss;
 use crate::example::{Example, SparseView, TaskId};
 use crate::feature_names::{NameList, Naming};
-use crate::stream::{Batch, ColumnKind, Stream};
+use crate::run::Rare;
+use crate::stream::{Batch, ColumnKind, LabelNames, Stream};
 use crate::tasks::Tasks;
 
 /// Labelled examples, to be fitted all at once.
@@ -29,6 +30,8 @@ pub struct Examples {
     naming: Naming,
     /// What columns of `csv` hold.
     columns: Vec<(String, ColumnKind)>,
+    /// What the stream calls its labels.
+    labels: LabelNames,
 }
 
 /// Kind of the labels.
@@ -39,6 +42,15 @@ pub enum Kind {
     Classification,
     /// Real numbers.
     Regression,
+}
+
+/// Refuses what the fit would take no notice of.
+fn check_rare(batch: &Batch) -> Result<(), FitError> {
+    match () {
+        () if batch.has_weights() => Err(FitError::NotHonoured { what: Rare::Weights }),
+        () if batch.has_offsets() => Err(FitError::NotHonoured { what: Rare::Offsets }),
+        () => Ok(()),
+    }
 }
 
 /// Beyond this, a sum of a million squared labels would overflow.
@@ -62,6 +74,7 @@ impl Examples {
     pub fn read_as(stream: &mut dyn Stream, tasks: &Tasks, kind: Option<Kind>) -> Result<Self, FitError> {
         let (mut tasks, mut batch, mut all) = (tasks.clone(), Batch::default(), Batch::default());
         let (mut unlabelled, mut skipped, mut names, mut columns) = (0, 0, NameList::default(), Vec::new());
+        let mut labels = LabelNames::default();
         loop {
             stream.fill(&mut batch)?;
             skipped += batch.skipped();
@@ -69,8 +82,10 @@ impl Examples {
                 break;
             }
             batch.introduce_tasks(&mut tasks)?;
+            check_rare(&batch)?;
             batch.new_names.iter().for_each(|(name, feature)| names.push(name, feature));
             columns.append(&mut batch.new_columns);
+            labels.adopt(&batch.new_labels);
             for example in batch.examples() {
                 if example.label.is_nan() {
                     unlabelled += 1;
@@ -80,7 +95,7 @@ impl Examples {
             }
         }
         let naming = stream.naming();
-        Ok(Self { names, naming, columns, ..Self::collect(tasks, all, unlabelled, skipped, kind)? })
+        Ok(Self { names, naming, columns, labels, ..Self::collect(tasks, all, unlabelled, skipped, kind)? })
     }
 
     fn collect(
@@ -149,8 +164,8 @@ impl Examples {
         let number = |leader: &u32| inputs.binary_search(leader).expect("every leader is an input") as u32;
         let input_of = leader.iter().map(number).collect();
         let (names, naming) = (NameList::default(), Naming::Numbered);
-        let columns = Vec::new();
-        Self { tasks, batch, input_of, inputs, kind, unlabelled, skipped, names, naming, columns }
+        let (columns, labels) = (Vec::new(), LabelNames::default());
+        Self { tasks, batch, input_of, inputs, kind, unlabelled, skipped, names, naming, columns, labels }
     }
 
     fn check_tasks(&self) -> Result<(), FitError> {
@@ -196,7 +211,13 @@ impl Examples {
         let mut batch = Batch::default();
         positions.iter().for_each(|at| batch.push(self.batch.example(*at)));
         let (names, naming, columns) = (self.names.clone(), self.naming, self.columns.clone());
-        Self { names, naming, columns, ..Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0) }
+        let labels = self.labels.clone();
+        Self { names, naming, columns, labels, ..Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0) }
+    }
+
+    /// What the stream calls its labels.
+    pub(crate) fn label_names(&self) -> &LabelNames {
+        &self.labels
     }
 
     /// What columns of `csv` hold.
@@ -313,7 +334,7 @@ mod tests {
         for (task, label, values) in lines {
             let indices: Vec<u32> = (0..values.len() as u32).collect();
             let features = SparseView::try_new(&indices, values).unwrap();
-            memory.push(task, Example { task: TaskId(0), features, label: *label });
+            memory.push(task, Example::new(TaskId(0), features, *label));
         }
         memory
     }

@@ -2,6 +2,7 @@
 
 use crate::error::ConfigError;
 use crate::hint::Hint;
+use crate::run::Rare;
 use crate::stream::StreamError;
 
 /// Why a batch could not be fitted. Not reaching the minimum is not an error; see [`super::FitStatus`].
@@ -17,6 +18,12 @@ pub enum FitError {
     /// The kernel, the loss or the intercept is another than the examples were prepared for.
     #[error("the examples were prepared for another kernel, loss or intercept")]
     Unprepared,
+    /// Examples have something that a fit does not know what to do with.
+    #[error("`convex` knows nothing of {what}, and examples have some")]
+    NotHonoured {
+        /// What examples have.
+        what: Rare,
+    },
     /// There is nothing to fit.
     #[error("there are no labelled examples to fit")]
     Empty,
@@ -108,6 +115,7 @@ impl FitError {
         match self {
             Self::Stream(error) => error.hint(),
             Self::NotFinite { .. } => Some(Hint::Scale),
+            Self::NotHonoured { what } => Some(what.hint()),
             _ => None,
         }
     }

@@ -12,7 +12,7 @@ use crate::error::ConfigProblem;
 /// The most that a learner may keep.
 ///
 /// Bytes are turned into examples by the longest one seen: an example of s non-zeros takes `96 + 80 s` bytes, which
-/// covers tables that are not full, and what the learner keeps per example or pair of examples. A task takes 256 bytes
+/// covers tables that are not full, and what the learner keeps per example or pair of examples. A task takes 384 bytes
 /// of it: its name of up to 16 bytes and what is counted of it. As longer examples or more tasks come, fewer fit; an
 /// example that is larger than the whole budget is not kept, and tasks that leave no room for one are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ const EXAMPLE_BYTES: u64 = 96;
 const ENTRY_BYTES: u64 = 80;
 
 /// Bytes of a task in a model: number, name and counts, in tables that are not full.
-const TASK_BYTES: u64 = 256;
+const TASK_BYTES: u64 = 384;
 
 /// Bytes that a learner keeps beside the examples themselves.
 #[derive(Debug, Clone, Copy, Default)]
@@ -221,11 +221,11 @@ mod tests {
     #[test]
     fn tasks_take_their_share() {
         let none = Overhead::default();
-        assert_eq!(Budget::Bytes(10_000 + 3 * 256).slots(10, 3, none), 11);
+        assert_eq!(Budget::Bytes(10_000 + 3 * 384).slots(10, 3, none), 11);
         assert_eq!(Budget::Bytes(10_000).slots(0, 40, none), 0);
         // Three tasks and an example of one feature.
-        assert_eq!(Budget::Bytes(943).short_of(3, none), Some(Budget::Bytes(944)));
-        assert_eq!((Budget::Bytes(944).short_of(3, none), Budget::Bytes(944).slots(1, 3, none)), (None, 1));
+        assert_eq!(Budget::Bytes(1327).short_of(3, none), Some(Budget::Bytes(1328)));
+        assert_eq!((Budget::Bytes(1328).short_of(3, none), Budget::Bytes(1328).slots(1, 3, none)), (None, 1));
         assert_eq!(Budget::Examples(1).short_of(usize::MAX, none), None);
     }
 }

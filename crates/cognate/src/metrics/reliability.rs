@@ -1,5 +1,7 @@
 //! Calibration of probabilities: how often the predicted label occurred.
 
+use super::scored::log_loss;
+
 /// Number of bins of probabilities.
 const BINS: usize = 10;
 
@@ -16,36 +18,38 @@ pub struct Reliability {
 pub struct Bin {
     /// How many.
     pub examples: u64,
-    /// Sum of the probabilities.
+    /// Sum of their weights.
+    pub weight: f64,
+    /// Sum of the probabilities, by weight.
     pub said: f64,
-    /// How many had the label +1.
-    pub came: u64,
+    /// Weight of those that had the label +1.
+    pub came: f64,
 }
 
 impl Bin {
     /// Mean predicted probability, if there are examples.
     pub fn mean_said(&self) -> Option<f64> {
-        (self.examples > 0).then(|| self.said / self.examples as f64)
+        (self.examples > 0).then(|| self.said / self.weight)
     }
 
     /// Share of labels +1, if there are examples.
     pub fn share_came(&self) -> Option<f64> {
-        (self.examples > 0).then(|| self.came as f64 / self.examples as f64)
+        (self.examples > 0).then(|| self.came / self.weight)
     }
 }
 
 impl Reliability {
-    /// Counts an example, by its predicted probability and its label.
-    pub fn record(&mut self, probability: f64, label: f64) {
+    /// Counts an example, by its predicted probability, its label and its weight.
+    pub fn record(&mut self, probability: f64, label: f64, weight: f64) {
         let came = label > 0.0;
         let bin = &mut self.bins[((probability * BINS as f64) as usize).min(BINS - 1)];
         bin.examples += 1;
-        bin.said += probability;
-        bin.came += u64::from(came);
+        bin.weight += weight;
+        bin.said += weight * probability;
+        bin.came += if came { weight } else { 0.0 };
         let of_label = if came { probability } else { 1.0 - probability };
-        self.squares += (1.0 - of_label) * (1.0 - of_label);
-        // A probability of 0 for what occurred: costly, but not infinite.
-        self.logarithms -= of_label.max(f64::EPSILON).ln();
+        self.squares += weight * (1.0 - of_label) * (1.0 - of_label);
+        self.logarithms += weight * log_loss(of_label);
     }
 
     /// The bins, by tenths from 0 to 1.
@@ -60,18 +64,21 @@ impl Reliability {
 
     /// Mean of (probability - outcome)^2.
     pub fn brier(&self) -> f64 {
-        self.squares / self.examples().max(1) as f64
+        self.mean(self.squares)
+    }
+
+    fn mean(&self, sum: f64) -> f64 {
+        if self.examples() == 0 { 0.0 } else { sum / self.bins.iter().map(|bin| bin.weight).sum::<f64>() }
     }
 
     /// Mean of -ln of the probability of the true label.
     pub fn log_loss(&self) -> f64 {
-        self.logarithms / self.examples().max(1) as f64
+        self.mean(self.logarithms)
     }
 
     /// Mean over the examples of the difference between predicted and true share in their bin.
     pub fn calibration_error(&self) -> f64 {
-        let gaps = self.bins.iter().map(|bin| (bin.said - bin.came as f64).abs());
-        gaps.sum::<f64>() / self.examples().max(1) as f64
+        self.mean(self.bins.iter().map(|bin| (bin.said - bin.came).abs()).sum())
     }
 }
 
@@ -84,16 +91,16 @@ mod tests {
         let mut reliability = Reliability::default();
         assert_eq!((reliability.examples(), reliability.calibration_error()), (0, 0.0));
         for (probability, label) in [(0.75, 1.0), (0.75, -1.0), (1.0, 1.0), (0.0, -1.0)] {
-            reliability.record(probability, label);
+            reliability.record(probability, label, 1.0);
         }
         assert_eq!(reliability.examples(), 4);
-        assert_eq!(reliability.bins()[7], Bin { examples: 2, said: 1.5, came: 1 });
+        assert_eq!(reliability.bins()[7], Bin { examples: 2, weight: 2.0, said: 1.5, came: 1.0 });
         assert_eq!(reliability.bins()[9].share_came(), Some(1.0));
         assert_eq!(reliability.bins()[3].mean_said(), None);
         assert!((reliability.brier() - (0.0625 + 0.5625) / 4.0).abs() < 1e-15);
         assert!((reliability.log_loss() - (-(0.75_f64.ln()) - 0.25_f64.ln()) / 4.0).abs() < 1e-15);
         assert!((reliability.calibration_error() - 0.5 / 4.0).abs() < 1e-15);
-        reliability.record(0.0, 1.0);
+        reliability.record(0.0, 1.0, 1.0);
         assert!(reliability.log_loss().is_finite());
     }
 }

@@ -1,75 +1,246 @@
-//! Mistakes, updates, queries and the four cells of the confusion table, per task and in total.
+//! Counts and sums of one task, or of all.
 
-use serde::{Deserialize, Serialize};
+use super::measures::Measures;
+use super::scored::{SUMS, Scored, class, real};
+use crate::fit::Kind;
 
-use crate::block::Block;
-use crate::count;
-use crate::error::StateError;
-use crate::example::{TaskId, is_mistake, predicted_label};
-use crate::table::prefetch::prefetch;
+/// How many counts a tally has.
+pub(super) const COUNTS: usize = 7;
 
-/// Counts of one task, or of all; in one cache line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Counts and sums of one task, or of all; in two cache lines.
+///
+/// Counts are of examples. Rates are of weight, an example of weight 2 as if it had come twice; where all
+/// weights are 1 they are the ratios of the counts.
+#[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub struct Tally {
     /// Examples seen.
     pub examples: u64,
-    /// Rounds with `label * margin <= 0`.
+    /// Rounds with `label * margin <= 0`; none where labels are real numbers.
     pub mistakes: u64,
     /// Rounds that changed the state.
     pub updates: u64,
     /// Labels asked for.
     pub queries: u64,
-    /// Label +1, predicted +1.
+    /// Label +1, predicted +1. A margin of exactly 0 is no success.
     pub true_positives: u64,
-    /// Label -1, predicted +1.
+    /// Label -1, mistaken.
     pub false_positives: u64,
-    /// Label +1, predicted -1.
+    /// Label +1, mistaken.
     pub false_negatives: u64,
+    /// Sum of the weights.
+    pub(super) weight: f64,
+    /// Sum of weight times label.
+    pub(super) labels: f64,
+    /// Cost of the constant guess: weight of its mistakes, or its squared errors. NaN: unknown.
+    pub(super) constant: f64,
+    /// Further sums, by the places of their kind; NaN: unknown.
+    pub(super) sums: [f64; SUMS],
+    /// Kind of the labels, once there is one.
+    pub(super) kind: Option<Kind>,
 }
 
-/// How many counts a tally has.
-const COUNTS: usize = 7;
+/// Unknown numbers are equals.
+impl PartialEq for Tally {
+    fn eq(&self, other: &Self) -> bool {
+        let alike = |(one, two): (f64, f64)| one.to_bits() == two.to_bits() || (one.is_nan() && two.is_nan());
+        self.kind == other.kind
+            && self.counts() == other.counts()
+            && self.floats().into_iter().zip(other.floats()).all(alike)
+    }
+}
 
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+impl Eq for Tally {}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
+}
+
+/// A ratio that may be unknown, or have no denominator.
+fn known(part: f64, whole: f64) -> Option<f64> {
+    Some(part / whole).filter(|ratio| ratio.is_finite())
 }
 
 impl Tally {
-    /// Mistakes per example; 0 before the first.
+    /// Mistakes per example, by weight; 0 before the first.
     pub fn error(&self) -> f64 {
-        ratio(self.mistakes, self.examples)
+        ratio(self.wrong(), self.weight)
+    }
+
+    /// The error of the constant guess: of the label that had most weight so far. None if it is unknown.
+    pub fn constant_error(&self) -> Option<f64> {
+        self.of(Kind::Classification).and_then(|tally| known(tally.constant, tally.weight))
+    }
+
+    /// Mean of -ln of the probability of the true label; none if the learner gives no probabilities.
+    pub fn log_loss(&self) -> Option<f64> {
+        self.mean(Kind::Classification, class::LOG_LOSS)
+    }
+
+    /// Mean of (probability - outcome)^2; none if the learner gives no probabilities.
+    pub fn brier(&self) -> Option<f64> {
+        self.mean(Kind::Classification, class::BRIER)
     }
 
     /// Precision: the share of +1 among those predicted +1; 0 if none was.
     pub fn precision(&self) -> f64 {
-        ratio(self.true_positives, self.true_positives + self.false_positives)
+        let [right, false_positives, _] = self.cells();
+        ratio(right, right + false_positives)
     }
 
     /// Recall: the share predicted +1 among those that are +1; 0 if none is.
     pub fn recall(&self) -> f64 {
-        ratio(self.true_positives, self.true_positives + self.false_negatives)
+        let [right, _, false_negatives] = self.cells();
+        ratio(right, right + false_negatives)
     }
 
     /// The F-measure of the positive class.
     pub fn f1(&self) -> f64 {
-        let twice = 2 * self.true_positives;
-        ratio(twice, twice + self.false_positives + self.false_negatives)
+        let [right, false_positives, false_negatives] = self.cells();
+        ratio(2.0 * right, 2.0 * right + false_positives + false_negatives)
     }
 
+    /// The mean of the errors on the two classes; none while there is only one.
+    pub fn balanced_error(&self) -> Option<f64> {
+        let [right, false_positives, false_negatives] = self.of(Kind::Classification)?.cells();
+        let positives = right + false_negatives;
+        let negatives = self.weight - positives;
+        if self.true_positives + self.false_negatives == 0 || self.negatives() == 0 {
+            return None;
+        }
+        known(false_negatives, positives)
+            .zip(known(false_positives, negatives))
+            .map(|(of_positives, of_negatives)| f64::midpoint(of_positives, of_negatives))
+    }
+
+    /// The root of the mean squared error; none unless labels are real numbers.
+    pub fn rmse(&self) -> Option<f64> {
+        self.mean(Kind::Regression, real::SQUARES).map(f64::sqrt)
+    }
+
+    /// The same of the constant guess: the mean of the labels so far.
+    pub fn constant_rmse(&self) -> Option<f64> {
+        self.of(Kind::Regression).and_then(|tally| known(tally.constant, tally.weight)).map(f64::sqrt)
+    }
+
+    /// The mean absolute error; none unless labels are real numbers.
+    pub fn mae(&self) -> Option<f64> {
+        self.mean(Kind::Regression, real::ABSOLUTES)
+    }
+
+    /// 1 - squared error / squared error of the mean so far; none unless labels are real numbers that differ.
+    pub fn r2(&self) -> Option<f64> {
+        let tally = self.of(Kind::Regression)?;
+        known(tally.sums[real::SQUARES], tally.constant).map(|share| 1.0 - share)
+    }
+
+    /// The mean of the loss that the learner makes small; none if there is none, or labels are classes.
+    pub fn loss(&self) -> Option<f64> {
+        self.mean(Kind::Regression, real::LOSS)
+    }
+
+    /// A value that the error, or the root mean squared error of real labels, is surely above: the lower end of its
+    /// 95 % confidence interval (Wilson's for errors). Sorted by it, a task with 1 mistake of 1 does not come first.
+    pub fn surely_above(&self) -> f64 {
+        const Z: f64 = 1.96;
+        let n = self.examples as f64;
+        if self.examples == 0 {
+            return 0.0;
+        }
+        if self.kind == Some(Kind::Regression) {
+            return self.rmse().unwrap_or(0.0) * (1.0 - Z / (2.0 * n).sqrt()).max(0.0);
+        }
+        let share = self.mistakes as f64 / n;
+        let middle = share + Z * Z / (2.0 * n);
+        let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+        ((middle - spread) / (1.0 + Z * Z / n)).max(0.0)
+    }
+
+    /// Sum of the weights.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Kind of the labels; none before the first.
+    pub fn kind(&self) -> Option<Kind> {
+        self.kind
+    }
+
+    /// Examples of label -1.
+    pub fn negatives(&self) -> u64 {
+        self.examples.saturating_sub(self.true_positives + self.false_negatives)
+    }
+
+    /// Examples of label +1.
+    pub fn positives(&self) -> u64 {
+        self.true_positives + self.false_negatives
+    }
+
+    /// Everything that follows from the counts; the area under the curve is counted elsewhere.
+    pub fn measures(&self, auc: Option<f64>) -> Measures {
+        Measures::of(self, auc)
+    }
+
+    /// Counts an example.
     #[inline]
-    fn count(&mut self, label: f64, margin: f64, updated: bool, queried: bool) {
-        let (positive, predicted) = (label > 0.0, predicted_label(margin) > 0.0);
+    pub fn count(&mut self, scored: &Scored, updated: bool, queried: bool) {
+        let positive = scored.label > 0.0;
+        let is_class = scored.kind == Kind::Classification;
         self.examples += 1;
-        self.mistakes += u64::from(is_mistake(label, margin));
+        self.mistakes += u64::from(scored.mistake);
         self.updates += u64::from(updated);
         self.queries += u64::from(queried);
-        self.true_positives += u64::from(positive && predicted);
-        self.false_positives += u64::from(!positive && predicted);
-        self.false_negatives += u64::from(positive && !predicted);
+        self.true_positives += u64::from(is_class && positive && !scored.mistake);
+        self.false_positives += u64::from(!positive && scored.mistake);
+        self.false_negatives += u64::from(positive && scored.mistake);
+        self.constant += scored.constant(self.weight, self.labels);
+        self.weight += scored.weight;
+        self.labels += scored.weight * scored.label;
+        self.sums.iter_mut().zip(scored.terms).for_each(|(sum, term)| *sum += term);
+        self.kind = Some(scored.kind);
     }
 
-    fn counts(&self) -> [u64; COUNTS] {
+    /// Adds the counts of another; constant guesses stay those that each made.
+    pub fn merge(&mut self, other: &Self) {
+        let (mut counts, mut floats) = (self.counts(), self.floats());
+        counts.iter_mut().zip(other.counts()).for_each(|(sum, count)| *sum += count);
+        floats.iter_mut().zip(other.floats()).for_each(|(sum, term)| *sum += term);
+        *self = Self::of_parts(&counts, &floats, self.kind.or(other.kind));
+    }
+
+    /// What was counted since an earlier state of this tally.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let (mut counts, mut floats) = (self.counts(), self.floats());
+        counts.iter_mut().zip(before.counts()).for_each(|(sum, count)| *sum = sum.saturating_sub(count));
+        floats.iter_mut().zip(before.floats()).for_each(|(sum, term)| *sum -= term);
+        Self::of_parts(&counts, &floats, self.kind)
+    }
+
+    fn wrong(&self) -> f64 {
+        let [_, false_positives, false_negatives] = self.cells();
+        false_positives + false_negatives
+    }
+
+    /// Weights of the true positives, false positives and false negatives.
+    fn cells(&self) -> [f64; 3] {
+        match self.kind {
+            Some(Kind::Classification) => {
+                [class::TRUE_POSITIVE, class::FALSE_POSITIVE, class::FALSE_NEGATIVE].map(|at| self.sums[at])
+            }
+            Some(Kind::Regression) | None => [0.0; 3],
+        }
+    }
+
+    fn of(&self, kind: Kind) -> Option<&Self> {
+        (self.kind == Some(kind)).then_some(self)
+    }
+
+    fn mean(&self, kind: Kind, at: usize) -> Option<f64> {
+        self.of(kind).and_then(|tally| known(tally.sums[at], tally.weight))
+    }
+
+    pub(super) fn counts(&self) -> [u64; COUNTS] {
         [
             self.examples,
             self.mistakes,
@@ -81,174 +252,29 @@ impl Tally {
         ]
     }
 
-    fn from_counts(counts: &[u64]) -> Self {
+    /// Weight, labels, constant guess, and the further sums.
+    pub(super) fn floats(&self) -> [f64; 3 + SUMS] {
+        let [a, b, c, d, e] = self.sums;
+        [self.weight, self.labels, self.constant, a, b, c, d, e]
+    }
+
+    pub(super) fn of_parts(counts: &[u64; COUNTS], floats: &[f64; 3 + SUMS], kind: Option<Kind>) -> Self {
+        let [examples, mistakes, updates, queries, true_positives, false_positives, false_negatives] =
+            *counts;
+        let [weight, labels, constant, a, b, c, d, e] = *floats;
         Self {
-            examples: counts[0],
-            mistakes: counts[1],
-            updates: counts[2],
-            queries: counts[3],
-            true_positives: counts[4],
-            false_positives: counts[5],
-            false_negatives: counts[6],
+            examples,
+            mistakes,
+            updates,
+            queries,
+            true_positives,
+            false_positives,
+            false_negatives,
+            weight,
+            labels,
+            constant,
+            sums: [a, b, c, d, e],
+            kind,
         }
-    }
-
-    fn is_possible(&self) -> bool {
-        let cells = [self.true_positives, self.false_positives, self.false_negatives];
-        let cells = cells.iter().try_fold(0_u64, |sum, cell| sum.checked_add(*cell));
-        self.mistakes <= self.examples
-            && self.updates <= self.examples
-            && self.queries <= self.examples
-            && cells.is_some_and(|cells| cells <= self.examples)
-    }
-}
-
-/// Counts of a run, in total and per task.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Metrics {
-    total: Tally,
-    tasks: Vec<Tally>,
-    /// Tasks with at least one example.
-    met: usize,
-    unlabelled: u64,
-    asked: u64,
-}
-
-impl Metrics {
-    /// Counts over all tasks.
-    pub fn total(&self) -> &Tally {
-        &self.total
-    }
-
-    /// Number of tasks with at least one example.
-    pub fn tasks_met(&self) -> usize {
-        self.met
-    }
-
-    /// Number of lines without a label, which are predicted and counted only here.
-    pub fn unlabelled(&self) -> u64 {
-        self.unlabelled
-    }
-
-    /// Number of lines without a label whose label was asked for.
-    pub fn asked(&self) -> u64 {
-        self.asked
-    }
-
-    /// Number of examples, with and without a label.
-    pub(crate) fn seen(&self) -> u64 {
-        self.total.examples.saturating_add(self.unlabelled)
-    }
-
-    /// Counts a line without a label.
-    pub(crate) fn count_unlabelled(&mut self, asked: bool) {
-        self.unlabelled += 1;
-        self.asked += u64::from(asked);
-    }
-
-    /// Counts of one task; zeros before its first example.
-    pub fn task(&self, task: TaskId) -> Tally {
-        self.tasks.get(task.index()).copied().unwrap_or_default()
-    }
-
-    /// Asks for the counts of a task that comes soon.
-    #[inline]
-    pub(crate) fn prefetch(&self, task: TaskId) {
-        prefetch(&self.tasks, task.index());
-    }
-
-    /// Counts one example.
-    #[inline]
-    pub fn count(&mut self, task: TaskId, label: f64, margin: f64, updated: bool, queried: bool) {
-        if self.tasks.len() <= task.index() {
-            self.tasks.resize(task.index() + 1, Tally::default());
-        }
-        let tally = &mut self.tasks[task.index()];
-        self.met += usize::from(tally.examples == 0);
-        tally.count(label, margin, updated, queried);
-        self.total.count(label, margin, updated, queried);
-    }
-
-    /// Forgets the counts of a task; those after it move one number down.
-    pub(crate) fn remove(&mut self, task: TaskId) {
-        if task.index() < self.tasks.len() {
-            let gone = self.tasks.remove(task.index());
-            self.met -= usize::from(gone.examples > 0);
-            let mut total = self.total.counts();
-            total.iter_mut().zip(gone.counts()).for_each(|(sum, count)| *sum -= count);
-            self.total = Tally::from_counts(&total);
-        }
-    }
-
-    pub(crate) fn state(&self) -> MetricsState {
-        MetricsState {
-            counts: Block(self.tasks.iter().flat_map(Tally::counts).collect()),
-            unlabelled: self.unlabelled,
-            asked: self.asked,
-        }
-    }
-
-    pub(crate) fn restore(tasks: usize, state: &MetricsState) -> Result<Self, StateError> {
-        let counts = &state.counts.0;
-        let rows: Vec<Tally> = counts.chunks_exact(COUNTS).map(Tally::from_counts).collect();
-        let MetricsState { unlabelled, asked, .. } = *state;
-        let whole = counts.len().is_multiple_of(COUNTS) && rows.len() <= tasks;
-        if !whole || !rows.iter().all(Tally::is_possible) || asked > unlabelled {
-            return Err(StateError::new("the counts are impossible"));
-        }
-        let mut total = [0_u64; COUNTS];
-        for row in &rows {
-            for (sum, count) in total.iter_mut().zip(row.counts()) {
-                // Two counts that can be read never overflow, so that a third is not added to them if they would.
-                *sum += count;
-                if *sum > count::MOST {
-                    return Err(StateError::new("the counts are impossible"));
-                }
-            }
-        }
-        let met = rows.iter().filter(|row| row.examples > 0).count();
-        Ok(Self { total: Tally::from_counts(&total), tasks: rows, met, unlabelled, asked })
-    }
-}
-
-/// Saved form of [`Metrics`]: seven counts per task, and the lines without a label where there are some.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct MetricsState {
-    counts: Block<u64>,
-    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "crate::count::saved")]
-    unlabelled: u64,
-    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "crate::count::saved")]
-    asked: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_and_rates() {
-        let mut metrics = Metrics::default();
-        for (label, margin) in [(1.0, 2.0), (1.0, -1.0), (-1.0, 3.0), (-1.0, -3.0), (1.0, 0.0)] {
-            metrics.count(TaskId(1), label, margin, margin == 0.0, true);
-        }
-        let tally = metrics.task(TaskId(1));
-        // A margin of 0 is a mistake, yet it predicts +1.
-        assert_eq!((tally.examples, tally.mistakes, tally.updates, tally.queries), (5, 3, 1, 5));
-        assert!((tally.precision() - 2.0 / 3.0).abs() < 1e-15);
-        assert!((tally.recall() - 2.0 / 3.0).abs() < 1e-15 && (tally.f1() - 2.0 / 3.0).abs() < 1e-15);
-        assert_eq!((metrics.task(TaskId(0)), metrics.tasks_met()), (Tally::default(), 1));
-        let restored = Metrics::restore(2, &metrics.state()).unwrap();
-        assert_eq!(restored, metrics);
-        assert!(Metrics::restore(1, &metrics.state()).is_err());
-        assert!(!rmp_serde::to_vec_named(&metrics.state()).unwrap().windows(5).any(|part| part == b"asked"));
-        [true, false, true].into_iter().for_each(|asked| metrics.count_unlabelled(asked));
-        assert_eq!((metrics.unlabelled(), metrics.asked(), metrics.seen()), (3, 2, 8));
-        assert_eq!(Metrics::restore(2, &metrics.state()).unwrap(), metrics);
-        assert!(Metrics::restore(2, &MetricsState { unlabelled: 1, ..metrics.state() }).is_err());
     }
 }

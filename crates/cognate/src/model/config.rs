@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::algorithms::LearnerConfig;
+use crate::class_weight::ClassWeightConfig;
 use crate::config::{RunConfig, TasksConfig};
 use crate::feature_names::{FeatureNames, Naming};
 use crate::query::QueryConfig;
@@ -19,6 +20,9 @@ pub struct ModelConfig {
     pub format: Format,
     /// How features get their numbers.
     pub naming: NamingConfig,
+    /// Name of the label +1, where labels have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positive: Option<String>,
     /// Whether labels are classes.
     pub one_vs_all: bool,
     /// What is done to every example.
@@ -33,22 +37,27 @@ pub struct ModelConfig {
     /// Seed of the draws of the query, where it draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// How much the examples of each label count when they are learnt.
+    #[serde(default, skip_serializing_if = "ClassWeightConfig::is_none")]
+    pub class_weight: ClassWeightConfig,
 }
 
 impl ModelConfig {
     /// The part of a config that a model keeps.
     pub fn of(config: &RunConfig) -> Self {
-        let StreamConfig { format, naming, one_vs_all, simultaneous, seed, .. } = &config.stream;
+        let StreamConfig { format, naming, positive, one_vs_all, simultaneous, seed, .. } = &config.stream;
         Self {
             features: config.features,
             format: format.clone(),
             naming: *naming,
+            positive: positive.clone(),
             one_vs_all: *one_vs_all,
             preprocess: config.stream.preprocess(),
             simultaneous: *simultaneous,
             learner: config.learner.clone(),
             query: config.query,
             seed: seed_of(config.query, *seed),
+            class_weight: config.stream.class_weight,
         }
     }
 
@@ -65,12 +74,14 @@ impl ModelConfig {
             stream: StreamConfig {
                 format: self.format.clone(),
                 naming: self.naming,
+                positive: self.positive.clone(),
                 one_vs_all: self.one_vs_all,
                 normalize,
                 clip,
                 bias,
                 simultaneous: self.simultaneous,
                 seed: self.seed.unwrap_or(defaults.seed),
+                class_weight: self.class_weight,
                 ..defaults
             },
             learner: self.learner.clone(),

@@ -5,6 +5,7 @@ use crate::algorithms::{Convex, Learner, LearnerConfig};
 use crate::config::RunConfig;
 use crate::error::{ConfigError, ConfigProblem};
 use crate::fit::{Examples, FitError, FitOptions, Fitted, Fitter, Kind, Watch};
+use crate::metrics::Scored;
 use crate::stream::StreamError;
 
 impl Model {
@@ -48,9 +49,13 @@ impl Model {
         model.columns.adopt(examples.columns())?;
         model.settle_format();
         if examples.kind() == Kind::Classification {
+            model.labels.adopt(examples.label_names());
             for example in examples.examples() {
                 let margin = model.learner.as_predict().margin(example.task, example.features);
-                model.metrics.count(example.task, example.label, margin, false, true);
+                let probability = model.learner.as_inspect().probability(margin);
+                let scored = Scored::class(example.label, example.weight, margin, probability);
+                model.metrics.count(example.task, &scored, false, true);
+                model.metrics.learn(example);
             }
         }
         model.rounds = examples.len() as u64;

@@ -1,8 +1,9 @@
 //! Learning: a stream, or one example.
 
-use super::Model;
-use crate::example::TaskId;
-use crate::metrics::Metrics;
+use super::{Beside, Model};
+use crate::example::{Example, TaskId};
+use crate::learner::Outcome;
+use crate::metrics::{Metrics, Scored};
 use crate::run::{self, Observer, Progress, RoundReport, RunError, RunOptions, UnlabelledReport};
 use crate::stream::{Features, Stream};
 use crate::tasks::Tasks;
@@ -39,12 +40,41 @@ impl Model {
         features: impl Into<Features<'a>>,
         label: impl Into<Option<f64>>,
     ) -> Result<RoundReport, RunError> {
+        self.learn_one_with(task, features, label, Beside::default())
+    }
+
+    /// As [`Self::learn_one`], with a weight, an offset or a time.
+    ///
+    /// # Errors
+    /// As [`Self::learn_one`]; when the learner takes no weights, or no offsets.
+    pub fn learn_one_with<'a>(
+        &mut self,
+        task: &str,
+        features: impl Into<Features<'a>>,
+        label: impl Into<Option<f64>>,
+        beside: Beside,
+    ) -> Result<RoundReport, RunError> {
         let mut last = Last(None);
         let mut rows = self.rows();
-        rows.push(Some(task), features.into(), label.into())?;
+        rows.push_with(Some(task), features.into(), label.into(), beside)?;
         rows.learn(&mut last)?;
         // A simultaneous model may wait for the other tasks of a round only within a stream.
         last.0.ok_or(RunError::NoRound)
+    }
+
+    /// Counts an example of the last round.
+    #[inline]
+    pub(crate) fn count(&mut self, example: Example<'_>, outcome: Outcome, queried: bool) -> RoundReport {
+        let Example { task, label, weight, .. } = example;
+        let Outcome { margin, updated } = outcome;
+        let kind = self.config.learner.kind();
+        let scored = Scored::of(self.learner.as_inspect(), kind, label, weight, margin);
+        self.metrics.count(task, &scored, updated, queried);
+        if queried {
+            self.metrics.learn(example);
+        }
+        let mistake = scored.mistake();
+        RoundReport { round: self.rounds, task, label, weight, margin, mistake, updated, queried }
     }
 }
 
@@ -58,9 +88,9 @@ impl Observer for Last {
 
     fn observe_unlabelled(&mut self, report: &UnlabelledReport<'_>, _: &Tasks, _: &Metrics) {
         let UnlabelledReport { round, example, margin, queried, .. } = *report;
-        let task: TaskId = example.task;
-        let label = f64::NAN;
-        self.0 = Some(RoundReport { round, task, label, margin, mistake: false, updated: false, queried });
+        let (task, label, weight): (TaskId, _, _) = (example.task, f64::NAN, example.weight);
+        let (mistake, updated) = (false, false);
+        self.0 = Some(RoundReport { round, task, label, weight, margin, mistake, updated, queried });
     }
 
     fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {

@@ -1,29 +1,34 @@
 //! The one door: a model learns, predicts, explains, forgets and is saved.
 //!
 //! `config` is the part of its config that a model keeps; `reading` makes streams that fit it; `learn` and `rows` teach it,
-//! `predict` asks it, `fit` makes one from all examples at once, `explain` shows what it holds, `unusual` what
-//! few models hold, `forget` removes a task.
+//! `predict` asks it, `threshold` says from which margin on it answers +1, `fit` makes one from all examples at once,
+//! `explain` shows what it holds, `export` hands its weights out, `unusual` shows what few models hold, `forget` removes a task.
 //! Saving and loading are in `snapshot.rs`.
 
 mod config;
 mod explain;
+mod export;
 mod fit;
 mod forget;
 mod learn;
 mod predict;
 mod reading;
 mod rows;
+mod threshold;
 mod unusual;
 
 pub use config::ModelConfig;
 pub use explain::{Explanation, FeatureLabels, FeatureWeight};
+pub use export::{Export, ExportError};
 pub use forget::ForgetError;
 pub use predict::{Prediction, Predictions};
 pub use reading::OpenError;
-pub use rows::Rows;
+pub use rows::{Beside, Rows};
+pub use threshold::Threshold;
 pub use unusual::Unusual;
 
 use crate::algorithms::Learner;
+use crate::class_weight::ClassCounts;
 use crate::config::RunConfig;
 use crate::error::{ConfigError, UnknownTask};
 use crate::example::TaskId;
@@ -32,7 +37,7 @@ use crate::fit::Kind;
 use crate::metrics::Metrics;
 use crate::nearest::nearest_names;
 use crate::query::QueryConfig;
-use crate::stream::{ColumnKinds, Given};
+use crate::stream::{ColumnKinds, Given, LabelNames};
 use crate::tasks::Tasks;
 
 /// A learner with everything it needs to continue: its config, tasks, names of features and counts.
@@ -42,10 +47,16 @@ pub struct Model {
     pub(crate) tasks: Tasks,
     /// What columns of `csv` hold, as far as it is known.
     pub(crate) columns: ColumnKinds,
+    /// What streams have called the labels.
+    pub(crate) labels: LabelNames,
     pub(crate) names: FeatureNames,
     pub(crate) learner: Learner,
     pub(crate) metrics: Metrics,
     pub(crate) rounds: u64,
+    /// Labels learnt, where classes are balanced by them.
+    pub(crate) class_counts: ClassCounts,
+    /// The margin from which on the label +1 is predicted, if it was chosen.
+    pub(crate) threshold: Option<f64>,
     /// Buffers for examples that are given one by one; not part of what is learnt.
     pub(crate) given: Given,
 }
@@ -60,14 +71,27 @@ impl Model {
         let tasks = config.declared_tasks()?;
         let learner =
             config.learner.build_for(&tasks, config.features).map_err(|error| error.within("learner"))?;
+        config.query.check(&learner).map_err(|error| error.within("query"))?;
         Ok(Self::made(ModelConfig::of(config), tasks, learner))
     }
 
     /// A model that has learnt nothing yet, or that the caller fills.
     fn made(config: ModelConfig, tasks: Tasks, learner: Learner) -> Self {
-        let (names, metrics, given) = (config.fresh_names(), Metrics::default(), Given::default());
-        let columns = ColumnKinds::default();
-        Self { config, tasks, columns, names, learner, metrics, rounds: 0, given }
+        let (names, metrics) = (config.fresh_names(), Metrics::default());
+        let given = Given::new(config.learner.kind());
+        Self {
+            config,
+            tasks,
+            columns: ColumnKinds::default(),
+            labels: LabelNames::default(),
+            names,
+            learner,
+            metrics,
+            rounds: 0,
+            class_counts: ClassCounts::default(),
+            threshold: None,
+            given,
+        }
     }
 
     /// A model of the same config that has learnt nothing, to run a stream again.
@@ -92,7 +116,9 @@ impl Model {
     /// When a parameter is out of range, or the model's learner needs every label.
     pub fn set_query(&mut self, query: QueryConfig, seed: u64) -> Result<(), ConfigError> {
         let problems = query.validate(self.learner.about());
-        ConfigError::check(problems).map_err(|error| error.within("query"))?;
+        ConfigError::check(problems)
+            .and_then(|()| query.check(&self.learner))
+            .map_err(|error| error.within("query"))?;
         (self.config.query, self.config.seed) = (query, config::seed_of(query, seed));
         Ok(())
     }
@@ -107,12 +133,17 @@ impl Model {
         self.config.to_run(&self.tasks)
     }
 
-    /// Kind of the labels, if the learner was fitted to them.
+    /// Kind of the labels; none for a batch learner that has not been fitted to any.
     pub fn kind(&self) -> Option<Kind> {
         match &self.learner {
             Learner::Convex(convex) => convex.kind(),
-            _ => None,
+            _ => Some(self.config.learner.kind()),
         }
+    }
+
+    /// What the streams that it has learnt call the labels; not used where labels are real numbers.
+    pub fn label_names(&self) -> &LabelNames {
+        &self.labels
     }
 
     /// The tasks, declared or added as they occurred.

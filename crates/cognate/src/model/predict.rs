@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use super::Model;
-use crate::example::{Example, TaskId, predicted_label};
+use crate::example::{Example, SparseView, TaskId, predicted_label};
 use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::stream::pipeline::for_each_batch;
@@ -24,6 +24,8 @@ pub struct Prediction {
     pub margin: f64,
     /// The probability of the label +1; none if the learner's margins give no probability.
     pub probability: Option<f64>,
+    /// The standard deviation of the margin; none if the learner does not know it, or it was not asked for.
+    pub uncertainty: Option<f64>,
 }
 
 /// A batch of a stream with its margins.
@@ -56,6 +58,17 @@ impl<'a> Predictions<'a> {
         self.tasks.name(task)
     }
 
+    /// The id of an example of the batch, if it has one.
+    pub fn id(&self, at: usize) -> Option<&'a str> {
+        self.batch.id(at)
+    }
+
+    /// The standard deviation of the margin of an example; none if the learner does not know it.
+    pub fn uncertainty(&self, Example { task, features, .. }: Example<'_>) -> Option<f64> {
+        let task = if task.index() < self.model.tasks.len() { task } else { self.model.next_task() };
+        self.model.deviation(task, features)
+    }
+
     /// The prediction that a margin gives.
     pub fn of(&self, margin: f64) -> Prediction {
         self.model.prediction(margin)
@@ -80,34 +93,54 @@ impl Model {
     /// # Errors
     /// As [`Self::predict_one`].
     pub fn predict_row(&self, task: Option<&str>, features: Features<'_>) -> Result<Prediction, StreamError> {
-        let margin = self.margin_of(task, features);
-        let margin = margin.map_err(|problem| TableError::Row { row: 0, problem })?;
+        let found = self.margin_of(task, features);
+        let (margin, uncertainty) = found.map_err(|problem| TableError::Row { row: 0, problem })?;
         if !margin.is_finite() {
             let (place, task) = ("row 0".to_owned(), task.unwrap_or(UNNAMED_TASK).to_owned());
             return Err(StreamError::Margin { place, task, margin });
         }
-        Ok(self.prediction(margin))
+        Ok(Prediction { uncertainty, ..self.prediction(margin) })
     }
 
-    fn margin_of(&self, task: Option<&str>, features: Features<'_>) -> Result<f64, Problem> {
+    /// The margin of an example and its standard deviation.
+    fn margin_of(&self, task: Option<&str>, features: Features<'_>) -> Result<(f64, Option<f64>), Problem> {
         // The first example would decide what features are.
         let fresh = FeatureNames::new(Naming::Kept, self.config.features);
         let named = self.is_undecided() && features.are_named() == Some(true);
         let names = if named { &fresh } else { &self.names };
         let task = self.known_task(task_name(task)?)?;
-        let mut given = Given::default();
+        let mut given = Given::new(Kind::Classification);
         let label = given.open(features, None, self.config.features, &mut NameSource::Looking(names))?;
         given.close(task, label, &self.config.preprocess);
-        Ok(self.learner.as_predict().margin(task, given.batch().example(0).features))
+        let features = given.batch().example(0).features;
+        Ok((self.learner.as_predict().margin(task, features), self.deviation(task, features)))
+    }
+
+    /// The standard deviation of a margin; none if the learner does not know it.
+    fn deviation(&self, task: TaskId, features: SparseView<'_>) -> Option<f64> {
+        self.learner.as_predict().variance(task, features).map(f64::sqrt)
+    }
+
+    /// Standard deviations of the margins of examples, as [`Self::margins`]; none if the learner does not know them.
+    pub fn uncertainties(&self, examples: &Batch) -> Option<Vec<f64>> {
+        let (known, next) = (self.tasks.len(), self.next_task());
+        let task_of = |task: TaskId| if task.index() < known { task } else { next };
+        examples.examples().map(|example| self.deviation(task_of(example.task), example.features)).collect()
     }
 
     /// What a margin means.
     fn prediction(&self, margin: f64) -> Prediction {
+        let learner = self.learner.as_inspect();
         let regression = self.kind() == Some(Kind::Regression);
         Prediction {
-            label: if regression { margin } else { predicted_label(margin) },
+            label: match self.threshold {
+                _ if regression => learner.response(margin),
+                Some(threshold) => predicted_label(margin - threshold),
+                None => predicted_label(margin),
+            },
             margin,
-            probability: self.learner.as_inspect().probability(margin),
+            probability: learner.probability(margin),
+            uncertainty: None,
         }
     }
 
@@ -151,7 +184,12 @@ impl Model {
     fn add_margins(&self, examples: &Batch, margins: &mut Vec<f64>) {
         let (known, next) = (self.tasks.len(), self.next_task());
         let task_of = |task: TaskId| if task.index() < known { task } else { next };
+        let first = margins.len();
         self.learner.as_predict().margins(examples, &task_of, margins);
+        if examples.has_offsets() {
+            let offsets = examples.examples().map(|example| example.offset);
+            margins[first..].iter_mut().zip(offsets).for_each(|(margin, offset)| *margin += offset);
+        }
     }
 
     /// The task that the model would add next.

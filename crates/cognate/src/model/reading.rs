@@ -2,12 +2,13 @@
 
 use super::Model;
 use crate::config::RunConfig;
-use crate::error::ConfigError;
+use crate::error::{ConfigError, ConfigProblem};
 use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::stream::{
-    ColumnKinds, Format, Input, Labels, NamingConfig, ReadOptions, Reader, ReaderPlan, RowTasks, Stream,
-    StreamConfig, StreamError, Table, TableError, TableStream, naming_problem,
+    ColumnKinds, Format, Input, LabelNames, Labels, NamingConfig, Problem, ReadOptions, Reader, ReaderPlan,
+    RowTasks, Stream, StreamConfig, StreamError, Table, TableError, TableStream, Values, class_problem,
+    naming_problem,
 };
 
 impl RunConfig {
@@ -17,14 +18,17 @@ impl RunConfig {
     /// With every problem of the config.
     pub fn reader(&self, inputs: Vec<Input>, options: ReadOptions) -> Result<Reader, ConfigError> {
         self.validate()?;
-        let StreamConfig { format, naming, one_vs_all, .. } = &self.stream;
+        let StreamConfig { format, naming, positive, one_vs_all, .. } = &self.stream;
         let naming = naming.of_format(format).ok_or_else(|| ConfigError::from(naming_problem(format)))?;
         let plan = ReaderPlan {
             format: format.clone(),
+            kind: self.learner.kind(),
+            positive: positive.clone(),
+            labels: LabelNames::default(),
             one_vs_all: *one_vs_all,
             names: FeatureNames::new(naming, self.features),
             columns: ColumnKinds::default(),
-            label_column_may_miss: false,
+            predicts: false,
             preprocess: self.stream.preprocess(),
             features: self.features,
             options,
@@ -41,7 +45,7 @@ impl RunConfig {
         table: &'a Table<'a>,
         tasks: &'a RowTasks,
     ) -> Result<TableStream<'a>, TableError> {
-        TableStream::new(table, tasks, self.stream.preprocess(), self.features)
+        TableStream::new(table, tasks, self.stream.preprocess(), self.features, self.learner.kind())
     }
 }
 
@@ -53,7 +57,7 @@ impl Model {
     /// # Errors
     /// When features have names in the model but not in its format, or the other way round.
     pub fn reader(&self, inputs: Vec<Input>, options: ReadOptions) -> Result<Reader, ConfigError> {
-        Ok(Reader::new(inputs, self.tasks.clone(), self.plan(options)?))
+        Ok(Reader::new(inputs, self.tasks.clone(), self.plan(&self.config.format, options)?))
     }
 
     /// A reader of text for [`Self::predict`]: labels may be missing, even their column.
@@ -61,9 +65,24 @@ impl Model {
     /// # Errors
     /// As [`Self::reader`].
     pub fn prediction_reader(&self, inputs: Vec<Input>, options: ReadOptions) -> Result<Reader, ConfigError> {
-        let labels = if self.kind() == Some(Kind::Regression) { Labels::Real } else { Labels::Optional };
-        let mut plan = self.plan(options.labels(labels))?;
-        (plan.names, plan.label_column_may_miss) = (plan.names.frozen(), true);
+        self.prediction_reader_of(&self.config.format, inputs, options)
+    }
+
+    /// As [`Self::prediction_reader`], of text in another format than the model was learnt from.
+    ///
+    /// # Errors
+    /// When the format has names and the model's features have numbers, or the other way round; when its parameters are
+    /// invalid.
+    pub fn prediction_reader_of(
+        &self,
+        format: &Format,
+        inputs: Vec<Input>,
+        options: ReadOptions,
+    ) -> Result<Reader, ConfigError> {
+        let problems = format.problem().into_iter().chain(class_problem(self.config.one_vs_all, format));
+        ConfigError::check(problems.collect())?;
+        let mut plan = self.plan(format, options.labels(Labels::Optional))?;
+        (plan.names, plan.predicts) = (plan.names.frozen(), true);
         Ok(Reader::new(inputs, self.tasks.clone(), plan))
     }
 
@@ -76,7 +95,24 @@ impl Model {
         table: &'a Table<'a>,
         tasks: &'a RowTasks,
     ) -> Result<TableStream<'a>, TableError> {
-        TableStream::new(table, tasks, self.config.preprocess, self.config.features)
+        let kind = self.kind().unwrap_or(Kind::Classification);
+        TableStream::new(table, tasks, self.config.preprocess, self.config.features, kind)
+    }
+
+    /// Checks that every label of a table is one that the learner can learn, so that nothing is learnt from one that has
+    /// another further down.
+    ///
+    /// # Errors
+    /// With the first row whose label is too large for real labels, or a negative count.
+    pub fn check_labels(&self, labels: Values<'_>) -> Result<(), TableError> {
+        let learner = &self.config.learner;
+        if learner.kind() == Kind::Classification {
+            return Ok(());
+        }
+        (0..labels.len()).try_for_each(|row| {
+            let problem = learner.unfit(labels.get(row)).map(Problem::Unfit);
+            problem.map_or(Ok(()), |problem| Err(TableError::Row { row, problem }))
+        })
     }
 
     /// A stream for [`Self::learn`] in the order that a config sets: as it is in the file, or held in memory and reordered.
@@ -98,10 +134,12 @@ impl Model {
         Ok(Box::new(memory.ordered(config.order, config.seed, config.simultaneous)))
     }
 
-    fn plan(&self, options: ReadOptions) -> Result<ReaderPlan, ConfigError> {
-        let format = &self.config.format;
+    fn plan(&self, format: &Format, options: ReadOptions) -> Result<ReaderPlan, ConfigError> {
         let naming = self.config.naming.of_format(format);
-        let naming = naming.ok_or_else(|| ConfigError::from(naming_problem(format)))?;
+        let naming = naming.ok_or_else(|| {
+            let decided = self.config.naming.decided().filter(|_| *format != self.config.format);
+            decided.map_or_else(|| naming_problem(format), |naming| foreign_format(format, naming))
+        })?;
         let names = if self.is_undecided() {
             FeatureNames::new(naming, self.config.features)
         } else {
@@ -109,10 +147,13 @@ impl Model {
         };
         Ok(ReaderPlan {
             format: format.clone(),
+            kind: self.kind().unwrap_or(Kind::Classification),
+            positive: self.config.positive.clone(),
+            labels: self.labels.clone(),
             one_vs_all: self.config.one_vs_all,
             names,
             columns: self.columns.clone(),
-            label_column_may_miss: false,
+            predicts: false,
             preprocess: self.config.preprocess,
             features: self.config.features,
             options,
@@ -164,9 +205,16 @@ impl Model {
     /// Sees to it that there is a text with names that the model can read, once it has learnt some.
     pub(crate) fn settle_format(&mut self) {
         if self.names.naming() != Naming::Numbered && !self.config.format.has_names() {
-            self.config.format = Format::JSONL;
+            self.config.format = Format::jsonl();
         }
     }
+}
+
+/// That features of a format are not what the model's are.
+fn foreign_format(format: &Format, naming: Naming) -> ConfigProblem {
+    let found = if format.has_names() { "names" } else { "numbers" };
+    let message = format!("features of `{}` are {found}, those of the model {}", format.id(), shown(naming));
+    ConfigProblem::new("format", message)
 }
 
 /// What features are, for messages.

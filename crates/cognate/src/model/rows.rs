@@ -1,8 +1,58 @@
 //! Examples collected for a model to learn together, or not at all.
 
 use super::Model;
+use crate::example::{is_valid, is_weight};
+use crate::fit::Kind;
 use crate::run::{self, Observer, RunError};
-use crate::stream::{Features, NameSource, Problem, StreamError, TableError, meet_task, task_name};
+use crate::stream::{Batch, Features, NameSource, Problem, StreamError, TableError, meet_task, task_name};
+
+/// What an example has beside task, features and label.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Beside {
+    /// Its importance: it is learnt as if it had been seen so many times. At least 0; 1 by default.
+    pub weight: f64,
+    /// What is added to its margin, and not learnt; 0 by default.
+    pub offset: f64,
+    /// When it was, in seconds; none by default.
+    pub time: Option<f64>,
+}
+
+impl Default for Beside {
+    fn default() -> Self {
+        Self { weight: 1.0, offset: 0.0, time: None }
+    }
+}
+
+impl Beside {
+    /// Only a weight.
+    pub fn weight(weight: f64) -> Self {
+        Self { weight, ..Self::default() }
+    }
+
+    /// Checks all of it, and gives it to the example under way.
+    fn give(self, batch: &mut Batch) -> Result<(), Problem> {
+        let Self { weight, offset, time } = self;
+        if !is_weight(weight) {
+            return Err(Problem::Weight { found: weight.to_string() });
+        }
+        if !is_valid(offset) {
+            return Err(Problem::Offset { found: offset.to_string() });
+        }
+        if let Some(time) = time.filter(|time| !time.is_finite()) {
+            return Err(Problem::Time { found: time.to_string() });
+        }
+        if weight != 1.0 {
+            batch.set_weight(weight);
+        }
+        if offset != 0.0 {
+            batch.set_offset(offset);
+        }
+        if let Some(time) = time {
+            batch.set_time(time);
+        }
+        Ok(())
+    }
+}
 
 /// Examples on their way into a model: learnt together by [`Self::learn`], or forgotten when dropped.
 #[derive(Debug)]
@@ -17,7 +67,7 @@ pub struct Rows<'m> {
 impl Model {
     /// Begins to collect examples.
     pub fn rows(&mut self) -> Rows<'_> {
-        self.given.clear();
+        self.given.clear(self.kind().unwrap_or(Kind::Classification));
         let known = (self.names.len(), self.tasks.len());
         let was_undecided = self.is_undecided();
         Rows { model: self, known, was_undecided, learnt: false }
@@ -35,12 +85,32 @@ impl Rows<'_> {
         features: Features<'_>,
         label: Option<f64>,
     ) -> Result<(), RunError> {
+        self.push_with(task, features, label, Beside::default())
+    }
+
+    /// As [`Self::push`], with a weight, an offset or a time.
+    ///
+    /// # Errors
+    /// As [`Self::push`]; when a weight is negative or no number, or another number is not finite.
+    pub fn push_with(
+        &mut self,
+        task: Option<&str>,
+        features: Features<'_>,
+        label: Option<f64>,
+        beside: Beside,
+    ) -> Result<(), RunError> {
         let row = self.model.given.batch().len();
-        self.add(task, features, label)
+        self.add(task, features, label, beside)
             .map_err(|problem| StreamError::from(TableError::Row { row, problem }).into())
     }
 
-    fn add(&mut self, task: Option<&str>, features: Features<'_>, label: Option<f64>) -> Result<(), Problem> {
+    fn add(
+        &mut self,
+        task: Option<&str>,
+        features: Features<'_>,
+        label: Option<f64>,
+        beside: Beside,
+    ) -> Result<(), Problem> {
         let model = &mut *self.model;
         let undecided = model.is_undecided();
         if let Some(named) = features.are_named().filter(|_| undecided) {
@@ -50,6 +120,7 @@ impl Rows<'_> {
         let limit = model.config.features;
         let mut names = NameSource::Learning(&mut model.names);
         let added = model.given.open(features, label, limit, &mut names).and_then(|label| {
+            beside.give(model.given.batch_mut())?;
             let name = task_name(task)?;
             Ok((meet_task(&mut model.tasks, name)?, label))
         });

@@ -41,7 +41,7 @@ pub(super) fn io_error(path: &Path, action: &'static str, source: io::Error) -> 
 }
 
 /// The file behind the path; it need not be there yet.
-fn target_of(path: &Path) -> Result<PathBuf, SnapshotError> {
+pub(super) fn target_of(path: &Path) -> Result<PathBuf, SnapshotError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| end_of_links(path));
     if target.file_name().is_none() || fs::metadata(&target).is_ok_and(|meta| !meta.is_file()) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");

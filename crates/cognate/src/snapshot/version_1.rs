@@ -5,9 +5,12 @@ use serde::Deserialize;
 use super::Header;
 use crate::algorithms::LearnerConfig;
 use crate::choice::NoParameters;
+use crate::class_weight::{ClassCounts, ClassWeightConfig};
 use crate::model::ModelConfig;
 use crate::query::QueryConfig;
-use crate::stream::{ColumnKinds, CsvConfig, Format, HashedConfig, NamingConfig, Preprocess, VwConfig};
+use crate::stream::{
+    ColumnKinds, CsvConfig, Format, HashedConfig, LabelNames, NamingConfig, Preprocess, VwConfig,
+};
 
 /// A header as version 1 wrote it.
 #[derive(Deserialize)]
@@ -85,6 +88,7 @@ pub(super) fn read(text: &[u8]) -> serde_json::Result<Header> {
     let config = ModelConfig {
         features,
         naming,
+        positive: None,
         one_vs_all: reading.one_vs_all,
         format: format(reading)?,
         preprocess,
@@ -92,6 +96,7 @@ pub(super) fn read(text: &[u8]) -> serde_json::Result<Header> {
         learner: parameters,
         query,
         seed,
+        class_weight: ClassWeightConfig::default(),
     };
     Ok(Header {
         min_reader,
@@ -100,9 +105,12 @@ pub(super) fn read(text: &[u8]) -> serde_json::Result<Header> {
         declared_tasks,
         tasks,
         columns: ColumnKinds::default(),
+        labels: LabelNames::default(),
         feature_names,
         feature_slots,
         rounds,
+        class_counts: ClassCounts::default(),
+        threshold: None,
     })
 }
 
@@ -128,8 +136,10 @@ fn format(reading: Reading1) -> serde_json::Result<Format> {
     Ok(match format {
         Format1::Svm => Format::Svm(NoParameters {}),
         Format1::Vw => Format::Vw(VwConfig { task_namespace }),
-        Format1::Csv => Format::Csv(CsvConfig { task_column, label_column, categorical }),
-        Format1::Jsonl => Format::Jsonl(NoParameters {}),
+        Format1::Csv => {
+            Format::Csv(CsvConfig { task_column, label_column, categorical, ..CsvConfig::default() })
+        }
+        Format1::Jsonl => Format::jsonl(),
     })
 }
 

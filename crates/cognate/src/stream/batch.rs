@@ -2,7 +2,7 @@
 
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::feature_names::{FeatureNames, NameList, Naming};
-use crate::stream::{ColumnKind, Preprocess, StreamError};
+use crate::stream::{ColumnKind, LabelNames, Preprocess, StreamError};
 use crate::tasks::Tasks;
 
 /// A batch of examples, with the names of the tasks that appear in it for the first time.
@@ -17,6 +17,16 @@ pub struct Batch {
     /// Which input each example came from, and its line there; 0 for generated ones.
     lines: Vec<u64>,
     pub(crate) file: u32,
+    /// What examples have that few have: all 1, all 0 and none while these are empty.
+    weights: Vec<f64>,
+    offsets: Vec<f64>,
+    times: Vec<Option<f64>>,
+    /// Ids of examples, one after the other.
+    ids: Vec<u8>,
+    /// Which example each id is of, and where it ends.
+    id_ends: Vec<(usize, usize)>,
+    /// What the example under way has of these.
+    open: Rare,
     /// Texts of the lines without a label, if they are kept, one after the other.
     texts: Vec<u8>,
     /// Which example each text is of, and where it ends.
@@ -29,10 +39,42 @@ pub struct Batch {
     pub(crate) new_names: NameList,
     /// What columns of `csv` turned out to hold.
     pub(crate) new_columns: Vec<(String, ColumnKind)>,
+    /// What the stream calls its labels, if that is news.
+    pub(crate) new_labels: LabelNames,
     /// Bad lines skipped since the batch before.
     pub(crate) skipped: u64,
+    /// Lines of them, each with the number of examples before it, if they are kept.
+    skipped_lines: Vec<(usize, u64)>,
     /// Bytes of input read so far, as stored on disk.
     pub(crate) position: u64,
+}
+
+/// What few examples have.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Rare {
+    weight: Option<f64>,
+    offset: Option<f64>,
+    time: Option<f64>,
+    /// Where its id begins, if it has one.
+    id: Option<usize>,
+}
+
+/// The same, taken out of a batch.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Extras {
+    weight: Option<f64>,
+    offset: Option<f64>,
+    time: Option<f64>,
+    id: Option<String>,
+}
+
+/// Appends the value of the newest of so many examples to a column that is empty while all values are usual.
+#[inline]
+fn push_rare<T: Copy>(column: &mut Vec<T>, examples: usize, value: Option<T>, usual: T) {
+    if value.is_some() || !column.is_empty() {
+        column.resize(examples - 1, usual);
+        column.push(value.unwrap_or(usual));
+    }
 }
 
 /// Label of an example that has none.
@@ -58,6 +100,9 @@ impl Batch {
             task: self.tasks[at],
             features: SparseView::trusted(&self.indices[start..end], &self.values[start..end]),
             label: self.labels[at],
+            weight: self.weights.get(at).copied().unwrap_or(1.0),
+            offset: self.offsets.get(at).copied().unwrap_or(0.0),
+            time: self.times.get(at).copied().flatten(),
         }
     }
 
@@ -128,14 +173,69 @@ impl Batch {
         self.skipped
     }
 
+    /// Bad lines skipped, each with the number of examples of the batch that come before it; only readers for predictions
+    /// keep them.
+    pub fn skipped_lines(&self) -> &[(usize, u64)] {
+        &self.skipped_lines
+    }
+
+    /// Keeps the number of a line that is skipped.
+    pub(crate) fn skip_line(&mut self, line: u64) {
+        self.skipped_lines.push((self.len(), line));
+    }
+
     /// Bytes of input read so far, as stored on disk.
     pub fn position(&self) -> u64 {
         self.position
     }
 
     /// The line of an example in its file, 0 if there is none.
-    pub(crate) fn line(&self, at: usize) -> u64 {
+    pub fn line(&self, at: usize) -> u64 {
         self.lines[at]
+    }
+
+    /// Whether an example has a weight other than 1.
+    pub fn has_weights(&self) -> bool {
+        self.weights.iter().any(|weight| *weight != 1.0)
+    }
+
+    /// Whether an example has the weight 0.
+    pub(crate) fn has_zero_weights(&self) -> bool {
+        self.weights.contains(&0.0)
+    }
+
+    /// Whether an example has an offset other than 0.
+    pub fn has_offsets(&self) -> bool {
+        self.offsets.iter().any(|offset| *offset != 0.0)
+    }
+
+    /// The id of an example, if it has one.
+    pub fn id(&self, at: usize) -> Option<&str> {
+        let place = self.id_ends.binary_search_by_key(&at, |(example, _)| *example).ok()?;
+        let start = if place == 0 { 0 } else { self.id_ends[place - 1].1 };
+        std::str::from_utf8(&self.ids[start..self.id_ends[place].1]).ok()
+    }
+
+    /// Sets the weight of the example under way; its caller has checked that it can be one.
+    pub(crate) fn set_weight(&mut self, weight: f64) {
+        self.open.weight = Some(weight);
+    }
+
+    /// Sets the offset of the example under way; its caller has checked that it can be one.
+    pub(crate) fn set_offset(&mut self, offset: f64) {
+        self.open.offset = Some(offset);
+    }
+
+    /// Sets the time of the example under way, in seconds.
+    pub(crate) fn set_time(&mut self, time: f64) {
+        self.open.time = Some(time);
+    }
+
+    /// Sets the id of the example under way.
+    pub(crate) fn set_id(&mut self, id: &str) {
+        let start = *self.open.id.get_or_insert(self.ids.len());
+        self.ids.truncate(start);
+        self.ids.extend_from_slice(id.as_bytes());
     }
 
     /// Whether an example has no label.
@@ -165,13 +265,22 @@ impl Batch {
     pub fn push(&mut self, example: Example<'_>) {
         self.indices.extend_from_slice(example.features.indices());
         self.values.extend_from_slice(example.features.values());
+        self.open.weight = Some(example.weight).filter(|weight| *weight != 1.0);
+        self.open.offset = Some(example.offset).filter(|offset| *offset != 0.0);
+        self.open.time = example.time;
         self.close(example.task, example.label, 0);
     }
 
-    /// Adds an example with its line, if lines are kept.
-    pub(crate) fn push_with_text(&mut self, example: Example<'_>, text: Option<&[u8]>) {
-        self.push(example);
-        if let Some(text) = text {
+    /// Adds an example of another batch, with its line and its id, under another task number.
+    pub(crate) fn push_from(&mut self, other: &Self, at: usize, task: TaskId) {
+        if let Some(id) = other.id(at) {
+            self.set_id(id);
+        }
+        self.push(Example { task, ..other.example(at) });
+        if let Some(line) = self.lines.last_mut() {
+            *line = other.line(at);
+        }
+        if let Some(text) = other.text(at) {
             self.keep_text(text);
         }
     }
@@ -186,6 +295,13 @@ impl Batch {
         self.values.clear();
         self.indices.shrink_to(LARGEST_KEPT);
         self.values.shrink_to(LARGEST_KEPT);
+        self.weights.clear();
+        self.offsets.clear();
+        self.times.clear();
+        self.ids.clear();
+        self.ids.shrink_to(LARGEST_KEPT);
+        self.id_ends.clear();
+        self.open = Rare::default();
         self.texts.clear();
         self.texts.shrink_to(LARGEST_KEPT);
         self.text_ends.clear();
@@ -193,7 +309,9 @@ impl Batch {
         self.first_new_task = 0;
         self.new_names.clear();
         self.new_columns.clear();
+        self.new_labels = LabelNames::default();
         self.skipped = 0;
+        self.skipped_lines.clear();
     }
 
     /// Makes room for this many examples of usual size; does nothing once a batch has been used.
@@ -211,8 +329,11 @@ impl Batch {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Drops the features of the example under way.
+    /// Drops the features of the example under way, and whatever else is known of it.
     pub(crate) fn abandon(&mut self) {
+        if let Some(start) = std::mem::take(&mut self.open).id {
+            self.ids.truncate(start);
+        }
         let start = self.open_start();
         self.indices.truncate(start);
         self.values.truncate(start);
@@ -225,15 +346,47 @@ impl Batch {
         self.labels.push(label);
         self.ends.push(self.indices.len());
         self.lines.push(line);
+        if self.open != Rare::default() || self.has_rare() {
+            self.close_rare();
+        }
     }
 
-    /// Moves the features of the example under way to another place.
-    pub(crate) fn take_open(&mut self, indices: &mut Vec<u32>, values: &mut Vec<f64>) {
+    #[inline]
+    fn has_rare(&self) -> bool {
+        !(self.weights.is_empty() && self.offsets.is_empty() && self.times.is_empty())
+    }
+
+    /// Keeps what the example just closed has that few have.
+    fn close_rare(&mut self) {
+        let Rare { weight, offset, time, id } = std::mem::take(&mut self.open);
+        let examples = self.len();
+        push_rare(&mut self.weights, examples, weight, 1.0);
+        push_rare(&mut self.offsets, examples, offset, 0.0);
+        push_rare(&mut self.times, examples, time.map(Some), None);
+        if id.is_some() {
+            self.id_ends.push((examples - 1, self.ids.len()));
+        }
+    }
+
+    /// Moves the features of the example under way to another place, and gives what else is known of it.
+    pub(crate) fn take_open(&mut self, indices: &mut Vec<u32>, values: &mut Vec<f64>) -> Extras {
         let start = self.open_start();
         indices.clear();
         values.clear();
         indices.extend(self.indices.drain(start..));
         values.extend(self.values.drain(start..));
+        let Rare { weight, offset, time, id } = std::mem::take(&mut self.open);
+        let id = id.map(|start| String::from_utf8_lossy(&self.ids.split_off(start)).into_owned());
+        Extras { weight, offset, time, id }
+    }
+
+    /// Gives the example under way what another had.
+    pub(crate) fn set_extras(&mut self, extras: &Extras) {
+        let Extras { weight, offset, time, id } = extras;
+        (self.open.weight, self.open.offset, self.open.time) = (*weight, *offset, *time);
+        if let Some(id) = id {
+            self.set_id(id);
+        }
     }
 
     /// Scales the example under way and adds the constant feature.

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::labels::is_task_name;
 use crate::choice::{NoParameters, allow_bare_names, choice};
+use crate::class_weight::ClassWeightConfig;
 use crate::error::ConfigProblem;
 use crate::example::{LARGEST_VALUE, is_valid};
 use crate::feature_names::Naming;
@@ -16,6 +18,9 @@ pub struct StreamConfig {
     pub format: Format,
     /// How features get their numbers
     pub naming: NamingConfig,
+    /// Name of the label +1, where labels have two names; the other name is the other that occurs
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positive: Option<String>,
     /// Labels are classes, each of which becomes a task: its own examples against all others
     pub one_vs_all: bool,
     /// Scaling of every example
@@ -34,6 +39,9 @@ pub struct StreamConfig {
     pub passes: u32,
     /// Rounds are one example of every task: all margins are computed before any update
     pub simultaneous: bool,
+    /// How much the examples of each label count when they are learnt
+    #[serde(skip_serializing_if = "ClassWeightConfig::is_none")]
+    pub class_weight: ClassWeightConfig,
 }
 
 impl Default for StreamConfig {
@@ -41,6 +49,7 @@ impl Default for StreamConfig {
         Self {
             format: Format::default(),
             naming: NamingConfig::default(),
+            positive: None,
             one_vs_all: false,
             normalize: Normalize::None,
             clip: None,
@@ -49,6 +58,7 @@ impl Default for StreamConfig {
             seed: 1,
             passes: 1,
             simultaneous: false,
+            class_weight: ClassWeightConfig::default(),
         }
     }
 }
@@ -59,14 +69,14 @@ impl Default for StreamConfig {
 #[schemars(transform = allow_bare_names)]
 #[non_exhaustive]
 pub enum Format {
-    /// `<label> [qid:<task> | task:<name>] <index>:<value> … [# comment]`
+    /// `<label> [qid:<task> | task:<name>] [weight:<w>] [id:<id>] <index>:<value> … [# comment]`
     Svm(NoParameters),
     /// Vowpal Wabbit's text format; the task is the tag, or a namespace
     Vw(VwConfig),
-    /// Comma-separated values with a header
+    /// Values separated by commas, or by another sign, with a header
     Csv(CsvConfig),
     /// `{"task": …, "label": …, "features": {name: value}}`
-    Jsonl(NoParameters),
+    Jsonl(JsonlConfig),
 }
 
 choice!(Format, "a format");
@@ -99,11 +109,96 @@ pub struct CsvConfig {
     /// Columns to read as categories even where they look like numbers
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categorical: Vec<String>,
+    /// Column of the weights; left out, every example has weight 1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_column: Option<String>,
+    /// Column of the ids; left out, a first column without a name
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_column: Option<String>,
+    /// Column of the times
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_column: Option<String>,
+    /// Column of what is added to margins
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset_column: Option<String>,
+    /// Columns to leave out
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// Sign between two cells, or `tab`; left out, a comma
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub separator: Option<String>,
+}
+
+/// Parameters of the format `jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct JsonlConfig {
+    /// Key of the task; left out, `task`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_key: Option<String>,
+    /// Key of the label; left out, `label`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_key: Option<String>,
+    /// Key of the features; left out, `features`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features_key: Option<String>,
+    /// Key of the weight; left out, `weight`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_key: Option<String>,
+    /// Key of the id; left out, `id`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_key: Option<String>,
+    /// Key of the time; left out, `time`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_key: Option<String>,
+    /// Key of what is added to the margin; left out, `offset`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset_key: Option<String>,
+    /// Keys to leave out
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+}
+
+impl CsvConfig {
+    /// The byte between two cells; none if what is set can be none.
+    pub(crate) fn separator_byte(&self) -> Option<u8> {
+        match self.separator.as_deref().map(str::as_bytes) {
+            None => Some(b','),
+            Some(b"tab" | b"\\t") => Some(b'\t'),
+            Some([byte]) if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0) => Some(*byte),
+            Some(_) => None,
+        }
+    }
+}
+
+impl JsonlConfig {
+    /// The keys of task, label, features, weight, id, time and offset.
+    pub(crate) fn keys(&self) -> [&str; 7] {
+        [
+            self.task_key.as_deref().unwrap_or("task"),
+            self.label_key.as_deref().unwrap_or("label"),
+            self.features_key.as_deref().unwrap_or("features"),
+            self.weight_key.as_deref().unwrap_or("weight"),
+            self.id_key.as_deref().unwrap_or("id"),
+            self.time_key.as_deref().unwrap_or("time"),
+            self.offset_key.as_deref().unwrap_or("offset"),
+        ]
+    }
+
+    /// A key that stands for two things.
+    fn ambiguous(&self) -> Option<&str> {
+        let keys = self.keys();
+        let again =
+            |at: usize| keys[..at].contains(&keys[at]) || self.ignore.iter().any(|key| key == keys[at]);
+        (0..keys.len()).find(|at| again(*at)).map(|at| keys[at])
+    }
 }
 
 impl Format {
-    /// The format `jsonl`, lines of JSON.
-    pub(crate) const JSONL: Self = Self::Jsonl(NoParameters {});
+    /// The format `jsonl`, lines of JSON with the usual keys.
+    pub(crate) fn jsonl() -> Self {
+        Self::Jsonl(JsonlConfig::default())
+    }
 
     /// The name that users write.
     pub fn id(&self) -> &'static str {
@@ -125,7 +220,24 @@ impl Format {
         match self {
             Self::Vw(vw) => vw.task_namespace.is_some(),
             Self::Csv(csv) => csv.task_column.is_some(),
-            Self::Svm(_) | Self::Jsonl(_) => false,
+            Self::Jsonl(jsonl) => jsonl.task_key.is_some(),
+            Self::Svm(_) => false,
+        }
+    }
+
+    /// What is wrong with the parameters, if anything is.
+    pub(crate) fn problem(&self) -> Option<ConfigProblem> {
+        match self {
+            Self::Csv(csv) if csv.separator_byte().is_none() => {
+                let found = csv.separator.as_deref().unwrap_or_default();
+                let message =
+                    format!("must be `tab` or one ASCII character other than a quote, got {found:?}");
+                Some(ConfigProblem::new("csv.separator", message))
+            }
+            Self::Jsonl(jsonl) => jsonl
+                .ambiguous()
+                .map(|key| ConfigProblem::new("jsonl", format!("the key {key:?} is given two roles"))),
+            Self::Svm(_) | Self::Vw(_) | Self::Csv(_) => None,
         }
     }
 }
@@ -313,7 +425,9 @@ impl StreamConfig {
     pub(crate) fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems: Vec<ConfigProblem> = Vec::new();
         problems.extend(self.naming.validate().map(|problem| problem.within("naming")));
+        problems.extend(self.format.problem().map(|problem| problem.within("format")));
         problems.extend(class_problem(self.one_vs_all, &self.format));
+        problems.extend(positive_problem(self.positive.as_deref(), self.one_vs_all));
         if let Some(clip) = self.clip.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
             problems.push(ConfigProblem::new("clip", format!("must be positive and finite, got {clip}")));
         }
@@ -337,6 +451,19 @@ impl StreamConfig {
 pub(crate) fn class_problem(one_vs_all: bool, format: &Format) -> Option<ConfigProblem> {
     let message = "classes are the tasks; a line has no other";
     (one_vs_all && format.names_tasks()).then(|| ConfigProblem::new("one-vs-all", message))
+}
+
+/// Checks that a label can have this name, and that labels have names.
+fn positive_problem(positive: Option<&str>, one_vs_all: bool) -> Option<ConfigProblem> {
+    let name = positive?;
+    let message = if one_vs_all {
+        "labels are classes, each of which is a task; none of them is the positive one".to_owned()
+    } else if !is_task_name(name) || name == "?" {
+        format!("must be the name of a label, got {name:?}")
+    } else {
+        return None;
+    };
+    Some(ConfigProblem::new("positive", message))
 }
 
 /// Checks that the naming of features fits the format that they are read from.

@@ -1,7 +1,7 @@
-//! Comma-separated rows under a header: a task column, a label column, and features.
+//! Rows of cells under a header: a task column, a label column, others with a role, and features.
 //!
-//! A cell that is a number is the value of the feature called as its column; a text is the feature `<column>=<text>` of
-//! value 1; an empty cell is no feature. So a cell alone decides what it means, whatever came before. A column must
+//! A cell that is a number is the value of the feature called as its column, and true and false are 1 and 0; a text is the
+//! feature `<column>=<text>` of value 1; an empty cell, `NA` or `NaN` is no feature. So a cell alone decides what it means, whatever came before. A column must
 //! keep to numbers or to texts all the same, in every file and for the model's whole life, unless it is said to be
 //! categorical: a slip must not pass for a category.
 
@@ -10,13 +10,15 @@ use std::collections::BTreeMap;
 
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
+use super::extras::{self, is_missing};
+use super::label_names::truth;
 use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name};
 use super::lines::Line;
 use super::named::{NamedLine, Repeats, Target};
 use super::number::parse_f64;
 use super::reader::LineParser;
 use super::svm::{Bad, Parsed};
-use super::{ColumnKind, ColumnKinds, CsvConfig, Labels};
+use super::{ColumnKind, ColumnKinds, CsvConfig};
 use crate::example::is_valid;
 use crate::feature_names::FeatureNames;
 use crate::nearest::nearest_names;
@@ -27,9 +29,10 @@ use crate::tasks::Tasks;
 pub(crate) struct CsvParser {
     rule: LabelRule,
     config: CsvConfig,
+    separator: u8,
     one_vs_all: bool,
-    /// Whether a file without the label column is one of unlabelled rows.
-    label_may_miss: bool,
+    /// Whether rows are to be predicted: columns that only learning needs may be missing.
+    predicts: bool,
     /// What columns are known to hold, whichever input said so.
     known: ColumnKinds,
     /// Columns of the present input; none before its header.
@@ -53,6 +56,11 @@ struct Column {
 enum Role {
     Task,
     Label,
+    Weight,
+    Id,
+    Time,
+    Offset,
+    Ignored,
     Feature,
     /// A feature whose cells are texts, whatever they look like.
     Categorical,
@@ -69,17 +77,19 @@ struct Field {
 
 impl CsvParser {
     pub(crate) fn new(
-        labels: Labels,
+        rule: LabelRule,
         config: &CsvConfig,
         known: ColumnKinds,
         one_vs_all: bool,
-        label_may_miss: bool,
+        predicts: bool,
     ) -> Self {
         Self {
-            rule: LabelRule::new(labels),
+            rule,
+            // A config is checked before it is used.
+            separator: config.separator_byte().unwrap_or(b','),
             config: config.clone(),
             one_vs_all,
-            label_may_miss,
+            predicts,
             known,
             columns: Vec::new(),
             fields: Vec::new(),
@@ -94,7 +104,9 @@ impl CsvParser {
         let mut places = BTreeMap::new();
         for (at, field) in self.fields.iter().enumerate() {
             let name = field.text(buffer)?.into_owned();
-            if name.is_empty() {
+            // The numbers of rows that some programs write first.
+            let unnamed = name.is_empty() && at == 0 && self.fields.len() > 1;
+            if name.is_empty() && !unnamed {
                 return Err((field.start, Problem::ColumnName { column: at + 1 }));
             }
             if let Some(before) = places.insert(name.clone(), at + 1) {
@@ -102,39 +114,59 @@ impl CsvParser {
                 return Err((field.start, Problem::ColumnTwice { name, before }));
             }
             let kind = self.known.kind(&name);
-            columns.push(Column { name, role: Role::Feature, kind, remembered: kind.is_some() });
+            let role = match &self.config.id_column {
+                None if unnamed => Role::Id,
+                Some(_) if unnamed => Role::Ignored,
+                _ => Role::Feature,
+            };
+            columns.push(Column { name, role, kind, remembered: kind.is_some() });
         }
-        let config = &self.config;
-        let mut give = |name: &str, role: Role, needed: bool| match places.get(name) {
-            Some(at) if columns[at - 1].role == Role::Feature => {
-                columns[at - 1].role = role;
-                Ok(())
+        for (name, role, needed) in self.roles() {
+            match places.get(name) {
+                Some(at) if columns[at - 1].role == Role::Feature => columns[at - 1].role = role,
+                Some(_) => return Err((line.start, Problem::ColumnRoles { name: shown(name.as_bytes()) })),
+                None if needed => {
+                    let known = nearest_names(name, columns.iter().map(|column| column.name.as_str()));
+                    let known = known.iter().take(8).map(|known| (*known).to_owned()).collect();
+                    return Err((line.start, Problem::NoColumn { name: name.to_owned(), known }));
+                }
+                None => {}
             }
-            Some(_) => Err((line.start, Problem::ColumnRoles { name: shown(name.as_bytes()) })),
-            None if needed => {
-                let known = nearest_names(name, columns.iter().map(|column| column.name.as_str()));
-                let known = known.iter().take(8).map(|known| (*known).to_owned()).collect();
-                Err((line.start, Problem::NoColumn { name: name.to_owned(), known }))
-            }
-            None => Ok(()),
-        };
-        give(config.label_column.as_deref().unwrap_or("label"), Role::Label, !self.label_may_miss)?;
-        if let Some(name) = &config.task_column {
-            give(name, Role::Task, true)?;
-        } else if !self.one_vs_all {
-            give("task", Role::Task, false)?;
-        }
-        for name in &config.categorical {
-            give(name, Role::Categorical, true)?;
         }
         self.columns = columns;
         Ok(())
     }
 
+    /// Columns that are not plain features, and whether a file must have them.
+    fn roles(&self) -> impl Iterator<Item = (&str, Role, bool)> {
+        let (config, learns) = (&self.config, !self.predicts);
+        let task = match &config.task_column {
+            Some(name) => Some((name.as_str(), Role::Task, true)),
+            None => (!self.one_vs_all).then_some(("task", Role::Task, false)),
+        };
+        let named = [
+            Some((config.label_column.as_deref().unwrap_or("label"), Role::Label, learns)),
+            task,
+            config.weight_column.as_deref().map(|name| (name, Role::Weight, learns)),
+            config.id_column.as_deref().map(|name| (name, Role::Id, learns)),
+            config.time_column.as_deref().map(|name| (name, Role::Time, learns)),
+            // A prediction without it would be another.
+            config.offset_column.as_deref().map(|name| (name, Role::Offset, true)),
+        ];
+        let ignored = config.ignore.iter().map(move |name| (name.as_str(), Role::Ignored, learns));
+        let categorical = config.categorical.iter().map(|name| (name.as_str(), Role::Categorical, true));
+        named.into_iter().flatten().chain(ignored).chain(categorical)
+    }
+
     /// A cell of a feature column.
     fn feature(&mut self, buffer: &[u8], at: usize, text: &str) -> Result<(), Bad> {
         let (column, place) = (&self.columns[at], self.fields[at].start);
-        let number = if column.role == Role::Categorical { None } else { parse_f64(text.as_bytes()) };
+        let number = match column.kind {
+            _ if column.role == Role::Categorical => None,
+            // A column of texts may hold these two as well.
+            Some(ColumnKind::Text) => parse_f64(text.as_bytes()),
+            _ => number(text),
+        };
         let kind = if number.is_some() { ColumnKind::Number } else { ColumnKind::Text };
         let found = || shown(&buffer[self.fields[at].start..self.fields[at].end]);
         match column.kind {
@@ -186,10 +218,11 @@ impl CsvParser {
                 Role::Task => return Err((field.start, Problem::TaskName { found: shown(text.as_bytes()) })),
                 Role::Label => {
                     label_at = field.start;
-                    label = (!matches!(&*text, "" | "?")).then(|| text.into_owned());
+                    label = (!is_missing(&text) && text != "?").then(|| text.into_owned());
                 }
-                Role::Feature | Role::Categorical if text.is_empty() => {}
+                Role::Feature | Role::Categorical if is_missing(&text) => {}
                 Role::Feature | Role::Categorical => self.feature(buffer, at, &text)?,
+                role => extra(role, &text, batch).map_err(|problem| (field.start, problem))?,
             }
         }
         if label.is_none() && !self.rule.may_miss() {
@@ -202,9 +235,10 @@ impl CsvParser {
             label = label.as_deref().map(class_name);
             Target::Class { name: label.as_deref(), at: label_at }
         } else {
-            let read = label.as_ref().map_or(Ok(NO_LABEL), |label| self.rule.read(label.as_bytes()));
-            let label = read.and_then(|label| self.rule.accept(label));
-            Target::Task { name: &task, at: task_at, label: label.map_err(|problem| (label_at, problem))? }
+            let read = label.as_ref().map_or(Ok(NO_LABEL), |label| {
+                self.rule.read(label.as_bytes()).and_then(|number| self.rule.accept(number, label.as_bytes()))
+            });
+            Target::Task { name: &task, at: task_at, label: read.map_err(|problem| (label_at, problem))? }
         };
         let parsed = self.features.finish(&target, batch, tasks, names)?;
         for (at, kind) in &self.kinds {
@@ -234,11 +268,19 @@ impl LineParser for CsvParser {
         if buffer[line.start..line.end].trim_ascii().is_empty() {
             return Ok(Parsed::Nothing);
         }
-        split(buffer, line, &mut self.fields)?;
+        split(buffer, line, self.separator, &mut self.fields)?;
         if self.columns.is_empty() {
             return self.header(buffer, line).map(|()| Parsed::Nothing);
         }
         self.row(buffer, line, batch, tasks, names)
+    }
+
+    fn rule(&mut self) -> &mut LabelRule {
+        &mut self.rule
+    }
+
+    fn joins_lines(&self) -> bool {
+        true
     }
 
     fn begin_input(&mut self) {
@@ -263,6 +305,24 @@ impl Field {
     }
 }
 
+/// A cell of a column that is neither task nor label nor feature.
+fn extra(role: Role, text: &str, batch: &mut Batch) -> Result<(), Problem> {
+    match role {
+        // What is missing is 1, nothing, unknown, and none.
+        Role::Weight if !is_missing(text) => batch.set_weight(extras::weight(text.as_bytes())?),
+        Role::Offset if !is_missing(text) => batch.set_offset(extras::offset(text.as_bytes())?),
+        Role::Time if !is_missing(text) => batch.set_time(extras::time(text.as_bytes())?),
+        Role::Id if !text.is_empty() => batch.set_id(extras::id(text.as_bytes())?),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The number that a cell is; true and false are two.
+fn number(text: &str) -> Option<f64> {
+    parse_f64(text.as_bytes()).or_else(|| truth(text.as_bytes()).map(|(truth, _)| f64::from(truth)))
+}
+
 /// What a column holds, and since when, for messages.
 fn expected(kind: ColumnKind, remembered: bool) -> &'static str {
     match (kind, remembered) {
@@ -273,10 +333,10 @@ fn expected(kind: ColumnKind, remembered: bool) -> &'static str {
     }
 }
 
-/// Cuts a line into cells. A cell in quotes may hold commas, and quotes that are doubled; it ends on its line.
-fn split(buffer: &[u8], line: Line, fields: &mut Vec<Field>) -> Result<(), Bad> {
+/// Cuts a line into cells. A cell in quotes may hold separators, line ends, and quotes that are doubled.
+fn split(buffer: &[u8], line: Line, separator: u8, fields: &mut Vec<Field>) -> Result<(), Bad> {
     fields.clear();
-    let is_blank = |at: usize| buffer[at] == b' ' || buffer[at] == b'\t';
+    let is_blank = |at: usize| matches!(buffer[at], b' ' | b'\t') && buffer[at] != separator;
     let mut at = line.start;
     loop {
         while at < line.end && is_blank(at) {
@@ -300,13 +360,14 @@ fn split(buffer: &[u8], line: Line, fields: &mut Vec<Field>) -> Result<(), Bad> 
             while at < line.end && is_blank(at) {
                 at += 1;
             }
-            if at < line.end && buffer[at] != b',' {
-                let stop = memchr::memchr(b',', &buffer[at..line.end]).map_or(line.end, |comma| at + comma);
+            if at < line.end && buffer[at] != separator {
+                let stop =
+                    memchr::memchr(separator, &buffer[at..line.end]).map_or(line.end, |comma| at + comma);
                 return Err((at, Problem::AfterQuote { found: shown(&buffer[at..stop]) }));
             }
         } else {
             let start = at;
-            at = memchr::memchr(b',', &buffer[at..line.end]).map_or(line.end, |comma| at + comma);
+            at = memchr::memchr(separator, &buffer[at..line.end]).map_or(line.end, |comma| at + comma);
             let mut end = at;
             while end > start && is_blank(end - 1) {
                 end -= 1;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::number::parse_f64;
 use super::table::TableError;
+use crate::algorithms::Unfit;
 use crate::example::LARGEST_VALUE;
 use crate::hint::Hint;
 use crate::readable::{is_readable, readable};
@@ -64,6 +66,53 @@ pub enum Problem {
         /// The token.
         found: String,
     },
+    /// Not a number, where labels are real.
+    #[error("found label {found}; expected a finite number of at most {LARGEST_VALUE:e}")]
+    RealLabel {
+        /// The token.
+        found: String,
+    },
+    /// A label that is a number, but none that the learner can learn.
+    #[error("{0}")]
+    Unfit(Unfit),
+    /// Nothing that a label can be called.
+    #[error("found label {found}; expected the name of a label, in UTF-8")]
+    LabelName {
+        /// The token.
+        found: String,
+    },
+    /// A third name of a label.
+    #[error("found a third label name, {found}; expected {expected}")]
+    ThirdLabel {
+        /// The token.
+        found: String,
+        /// The two that there are.
+        expected: String,
+    },
+    /// A weight that is negative or no number.
+    #[error("found weight {found}; expected a number from 0 to {LARGEST_VALUE:e}")]
+    Weight {
+        /// The token.
+        found: String,
+    },
+    /// An offset that is no number.
+    #[error("found offset {found}; expected a finite number of at most {LARGEST_VALUE:e}")]
+    Offset {
+        /// The token.
+        found: String,
+    },
+    /// Neither seconds nor a date and time.
+    #[error("found time {found}; expected seconds, or a date and time like 2026-01-31T12:00:00Z")]
+    Time {
+        /// The token.
+        found: String,
+    },
+    /// Nothing that an id can be.
+    #[error("found id {found}; expected text in UTF-8, without control characters")]
+    Id {
+        /// The token.
+        found: String,
+    },
     /// 0 among -1/+1, or -1 among 0/1.
     #[error("found label {found} after label {before}; a stream has labels -1/+1 or 0/1, not both")]
     MixedLabels {
@@ -84,8 +133,8 @@ pub enum Problem {
         /// The token.
         found: String,
     },
-    /// A second `qid:` or `task:`, or one after features.
-    #[error("found {found}; the task comes once, right after the label")]
+    /// A second `qid:`, `task:`, `weight:` or `id:`, or one after features.
+    #[error("found {found}; task, weight and id come once each, between label and features")]
     TaskAgain {
         /// The token.
         found: String,
@@ -184,8 +233,10 @@ pub enum Problem {
         /// How the line begins.
         found: String,
     },
-    /// A weight of an example.
-    #[error("found {found} after the label; expected an importance of 1, or none, then a tag, then `|`")]
+    /// More between label and features than there can be.
+    #[error(
+        "found {found} after the label; expected an importance, a base, a tag, or none of them, then `|`"
+    )]
     Importance {
         /// The token.
         found: String,
@@ -205,7 +256,7 @@ pub enum Problem {
         before: usize,
     },
     /// A column that is given two roles.
-    #[error("column {name} is given as two of task, label and categorical; expected one")]
+    #[error("column {name} is given two roles; expected one")]
     ColumnRoles {
         /// The name.
         name: String,
@@ -227,10 +278,10 @@ pub enum Problem {
         expected: usize,
     },
     /// A quote that is not closed.
-    #[error("found a quote that is not closed on its line; expected a second one")]
+    #[error("found a quote that is not closed; expected a second one")]
     OpenQuote,
-    /// Something between a quote and the next comma.
-    #[error("found {found} after a closing quote; expected a comma or the end of the line")]
+    /// Something between a quote and the next separator.
+    #[error("found {found} after a closing quote; expected a separator or the end of the line")]
     AfterQuote {
         /// What.
         found: String,
@@ -260,10 +311,12 @@ pub enum Problem {
         message: String,
     },
     /// An unknown key.
-    #[error("found key {found}; expected \"task\", \"label\" or \"features\"")]
+    #[error("found key {found}; expected one of {}", expected.join(", "))]
     Key {
         /// The key.
         found: String,
+        /// Those that there may be.
+        expected: Vec<String>,
     },
     /// A value that a feature cannot have.
     #[error(
@@ -273,6 +326,12 @@ pub enum Problem {
         /// The feature.
         feature: String,
         /// Its value.
+        found: String,
+    },
+    /// Something other than a text in a list of tokens.
+    #[error("found {found} in the list of features; expected texts, each a feature of value 1")]
+    Token {
+        /// The value.
         found: String,
     },
     /// Names instead of numbers.
@@ -322,6 +381,7 @@ impl Problem {
             Self::Feature { found } if found.starts_with("\"|") || found.starts_with("\"\\'") => {
                 Some(Hint::LooksLikeVw)
             }
+            Self::Label { found } if found.starts_with("\"|") => Some(Hint::LooksLikeVw),
             Self::Label { found } if found.contains(',') => Some(Hint::LooksLikeCsv),
             Self::Label { found } | Self::NoLabel { found } if found.starts_with("\"{") => {
                 Some(Hint::LooksLikeJsonl)
@@ -329,17 +389,28 @@ impl Problem {
             Self::Index { found, .. } if found == "0" => Some(Hint::CountFromOne),
             Self::UnknownTask { .. } => Some(Hint::DeclareTasks),
             Self::ManyClasses { .. } => Some(Hint::DeclareClasses),
-            Self::Label { .. } => Some(Hint::Classes),
+            Self::Label { found } => label_hint(found.trim_matches('"')),
+            Self::ThirdLabel { .. } => Some(Hint::Classes),
+            Self::Key { .. } => Some(Hint::NameKeys),
             Self::NoColumn { known, .. } if known.len() == 1 && known[0].contains([';', '\t']) => {
                 Some(Hint::OnlyCommas)
             }
             Self::NoColumn { .. } => Some(Hint::NameColumns),
             Self::Cell { .. } => Some(Hint::Categorical),
-            Self::OpenQuote => Some(Hint::OneLineFields),
             Self::UnknownFeature { .. } => Some(Hint::OpenFeatures),
             Self::Repeated { .. } => Some(Hint::AddUp),
             _ => None,
         }
+    }
+}
+
+/// A way out for who has labels other than -1, 0 and 1.
+fn label_hint(label: &str) -> Option<Hint> {
+    match parse_f64(label.as_bytes()) {
+        None => Some(Hint::NamePositive),
+        Some(number) if !number.is_finite() => None,
+        Some(number) if number.fract() == 0.0 => Some(Hint::WholeLabels),
+        Some(_) => Some(Hint::RealLabels),
     }
 }
 
@@ -366,6 +437,8 @@ pub enum StreamError {
         excerpt: Excerpt,
         /// How many bad lines were skipped before this one.
         skipped: u64,
+        /// A way out that the whole line suggests.
+        hint: Option<Hint>,
     },
     /// The stream cannot be cut into rounds of one example per task.
     #[error("{place}: {message}")]
@@ -437,7 +510,8 @@ impl StreamError {
     /// A way out, if one is known.
     pub fn hint(&self) -> Option<Hint> {
         match self {
-            Self::Bad { problem, .. } | Self::Table(TableError::Row { problem, .. }) => problem.hint(),
+            Self::Bad { problem, hint, .. } => hint.or_else(|| problem.hint()),
+            Self::Table(TableError::Row { problem, .. }) => problem.hint(),
             Self::Ungrouped { hint, .. } => Some(*hint),
             Self::Margin { .. } => Some(Hint::LearnScaled),
             _ => None,

@@ -10,6 +10,7 @@ use super::labels::{LabelRule, UNNAMED_TASK, is_task_name};
 use super::named::{NamedLine, Repeats};
 use crate::example::{BIAS_FEATURE, SparseView, TaskId, is_valid};
 use crate::feature_names::{FeatureNames, Naming};
+use crate::fit::Kind;
 
 /// The features of an example.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,9 +114,10 @@ pub(crate) struct Given {
     pairs: Vec<(u32, f64)>,
 }
 
-impl Default for Given {
-    fn default() -> Self {
-        let rule = LabelRule::new(Labels::Optional);
+impl Given {
+    /// No example yet; labels are of this kind.
+    pub(crate) fn new(kind: Kind) -> Self {
+        let rule = LabelRule::new(Labels::Optional, kind);
         Self {
             batch: Batch::default(),
             line: NamedLine::new(Repeats::Refused),
@@ -124,19 +126,22 @@ impl Default for Given {
             pairs: Vec::new(),
         }
     }
-}
 
-impl Given {
-    /// Forgets all examples, and keeps the room that they took.
-    pub(crate) fn clear(&mut self) {
+    /// Forgets all examples, and keeps the room that they took; labels of the next are of this kind.
+    pub(crate) fn clear(&mut self, kind: Kind) {
         self.batch.clear();
-        self.rule.restart();
+        self.rule = LabelRule::new(Labels::Optional, kind);
         self.closed_rule.clone_from(&self.rule);
     }
 
     /// The examples.
     pub(crate) fn batch(&self) -> &Batch {
         &self.batch
+    }
+
+    /// The examples, one of which may be under way.
+    pub(crate) fn batch_mut(&mut self) -> &mut Batch {
+        &mut self.batch
     }
 
     /// Takes the examples out.
@@ -160,8 +165,7 @@ impl Given {
     ) -> Result<f64, Problem> {
         let label = match label {
             None => NO_LABEL,
-            Some(label) if self.rule.is_label(label) => self.rule.accept(label)?,
-            Some(label) => return Err(Problem::Label { found: label.to_string() }),
+            Some(label) => self.rule.take(label)?,
         };
         let added = match features {
             Features::Nothing => Ok(()),

@@ -1,5 +1,7 @@
-//! One line of JSON: `{"task": …, "label": …, "features": {<name>: <value>, …}}`.
+//! One line of JSON: `{"task": …, "label": …, "features": {<name>: <value>, …}}`, and `weight`, `id`, `time` and `offset`.
 //!
+//! Features may also be a list of tokens, each a feature of value 1; one that comes twice is added up. Keys may have other
+//! names, and others may be left out.
 //! A value is a number, true or false (1 or 0), or a text: the feature `<name>=<text>` of value 1. A null is no feature.
 //! The parser's own errors have their column; what is JSON but no example is told at the key that it stands under.
 
@@ -8,9 +10,10 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::Labels;
+use super::JsonlConfig;
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
+use super::extras;
 use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name};
 use super::lines::Line;
 use super::named::{NamedLine, Repeats, Target};
@@ -24,13 +27,14 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone)]
 pub(crate) struct JsonlParser {
     rule: LabelRule,
+    config: JsonlConfig,
     one_vs_all: bool,
     features: NamedLine,
 }
 
 impl JsonlParser {
-    pub(crate) fn new(labels: Labels, one_vs_all: bool) -> Self {
-        Self { rule: LabelRule::new(labels), one_vs_all, features: NamedLine::new(Repeats::Refused) }
+    pub(crate) fn new(rule: LabelRule, config: &JsonlConfig, one_vs_all: bool) -> Self {
+        Self { rule, config: config.clone(), one_vs_all, features: NamedLine::new(Repeats::Refused) }
     }
 }
 
@@ -51,12 +55,14 @@ impl LineParser for JsonlParser {
         let mut found = Found {
             address: text.as_ptr().addr(),
             start: line.start,
+            config: &self.config,
             features: &mut self.features,
+            batch,
             bad: None,
             at: 0,
             task: None,
             label: None,
-            seen: [false; 3],
+            seen: [false; 7],
         };
         let mut json = serde_json::Deserializer::from_slice(text);
         let read = json.deserialize_map(&mut found).and_then(|()| json.end());
@@ -69,8 +75,9 @@ impl LineParser for JsonlParser {
             });
             return Err((line.start + at, problem));
         }
-        if !seen[2] {
-            return Err((line.start, Problem::Json { message: "found no \"features\"".to_owned() }));
+        if !seen[FEATURES] {
+            let message = format!("found no {}", shown(self.config.keys()[FEATURES].as_bytes()));
+            return Err((line.start, Problem::Json { message }));
         }
         let label_at = line.start + label.as_ref().map_or(0, |(_, at)| *at);
         let label = label.map(|(label, _)| label).filter(|label| !matches!(label.as_ref(), "?"));
@@ -88,13 +95,18 @@ impl LineParser for JsonlParser {
             class = label.as_deref().map(class_name);
             Target::Class { name: class.as_deref(), at: label_at }
         } else {
-            let read = label.map_or(Ok(NO_LABEL), |label| self.rule.read(label.as_bytes()));
-            let label =
-                read.and_then(|label| self.rule.accept(label)).map_err(|problem| (label_at, problem))?;
+            let read = label.map_or(Ok(NO_LABEL), |label| {
+                self.rule.read(label.as_bytes()).and_then(|number| self.rule.accept(number, label.as_bytes()))
+            });
+            let label = read.map_err(|problem| (label_at, problem))?;
             let (name, at) = task.as_ref().map_or((UNNAMED_TASK, 0), |(name, at)| (name.as_ref(), *at));
             Target::Task { name, at: line.start + at, label }
         };
         self.features.finish(&target, batch, tasks, names)
+    }
+
+    fn rule(&mut self) -> &mut LabelRule {
+        &mut self.rule
     }
 
     fn restart(&mut self) {
@@ -108,18 +120,26 @@ struct Found<'de, 'a> {
     address: usize,
     /// Where the line begins in its buffer.
     start: usize,
+    config: &'a JsonlConfig,
     features: &'a mut NamedLine,
+    batch: &'a mut Batch,
     /// What is wrong, beyond what JSON itself says.
     bad: Option<Bad>,
     /// Place of the key under way in the line.
     at: usize,
     task: Option<(Cow<'de, str>, usize)>,
     label: Option<(Cow<'de, str>, usize)>,
-    /// Which of task, label and features have come.
-    seen: [bool; 3],
+    /// Which of the keys have come.
+    seen: [bool; 7],
 }
 
-const KEYS: [&str; 3] = ["task", "label", "features"];
+/// Places of keys in [`JsonlConfig::keys`].
+const TASK: usize = 0;
+const LABEL: usize = 1;
+const FEATURES: usize = 2;
+const WEIGHT: usize = 3;
+const ID: usize = 4;
+const TIME: usize = 5;
 
 impl Found<'_, '_> {
     /// Remembers what is wrong at the present key, and ends the parse.
@@ -147,43 +167,86 @@ impl<'de> Visitor<'de> for &mut Found<'de, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(Text)? {
             self.place(&key);
-            let Some(which) = KEYS.iter().position(|known| *known == key) else {
-                return Err(self.refuse(Problem::Key { found: shown(key.as_bytes()) }));
+            let keys = self.config.keys();
+            let Some(which) = keys.iter().position(|known| *known == key) else {
+                if self.config.ignore.iter().any(|ignored| *ignored == key) {
+                    map.next_value::<serde::de::IgnoredAny>()?;
+                    continue;
+                }
+                let expected = keys.map(|key| shown(key.as_bytes())).to_vec();
+                return Err(self.refuse(Problem::Key { found: shown(key.as_bytes()), expected }));
             };
             if std::mem::replace(&mut self.seen[which], true) {
                 return Err(self.refuse(Problem::Repeated { name: shown(key.as_bytes()) }));
             }
-            if which == 2 {
+            if which == FEATURES {
                 map.next_value_seed(Features(self))?;
                 continue;
             }
-            let at = self.at;
-            match (which, map.next_value_seed(ScalarSeed)?) {
-                (0, Scalar::Text(name)) if is_task_name(&name) => self.task = Some((name, at)),
-                (0, Scalar::Number(number)) if number.fract() == 0.0 && number.abs() < 1e15 => {
-                    self.task = Some(((number as i64).to_string().into(), at));
-                }
-                (0, Scalar::Null) => {}
-                (0, other) => return Err(self.refuse(Problem::TaskName { found: other.shown() })),
-                (_, Scalar::Null) => {}
-                (_, Scalar::Text(text)) => self.label = Some((text, at)),
-                (_, Scalar::Number(number)) => self.label = Some((number.to_string().into(), at)),
-                (_, Scalar::Flag(flag)) => self.label = Some((if flag { "1" } else { "0" }.into(), at)),
-                (_, other) => return Err(self.refuse(Problem::Label { found: other.shown() })),
+            let value = map.next_value_seed(ScalarSeed)?;
+            if let Err(problem) = self.take(which, value) {
+                return Err(self.refuse(problem));
             }
         }
         Ok(())
     }
 }
 
-/// The object of features.
+impl<'de> Found<'de, '_> {
+    /// The value of a key other than that of the features.
+    fn take(&mut self, which: usize, value: Scalar<'de>) -> Result<(), Problem> {
+        let at = self.at;
+        match (which, value) {
+            (_, Scalar::Null) => {}
+            (TASK, Scalar::Text(name)) if is_task_name(&name) => self.task = Some((name, at)),
+            (TASK, Scalar::Number(number)) if is_whole(number) => {
+                self.task = Some((whole(number).into(), at));
+            }
+            (TASK, other) => return Err(Problem::TaskName { found: other.shown() }),
+            (LABEL, Scalar::Text(text)) => self.label = Some((text, at)),
+            (LABEL, Scalar::Number(number)) => self.label = Some((number.to_string().into(), at)),
+            (LABEL, Scalar::Flag(flag)) => self.label = Some((flag.to_string().into(), at)),
+            (LABEL, other) => return Err(Problem::Label { found: other.shown() }),
+            (ID, Scalar::Number(number)) if is_whole(number) => self.batch.set_id(&whole(number)),
+            (ID, Scalar::Text(text)) => self.batch.set_id(extras::id(text.as_bytes())?),
+            (ID, other) => return Err(Problem::Id { found: other.shown() }),
+            (_, Scalar::Number(number)) => self.take_number(which, number.to_string().as_bytes())?,
+            (_, Scalar::Text(text)) => self.take_number(which, text.as_bytes())?,
+            (WEIGHT, other) => return Err(Problem::Weight { found: other.shown() }),
+            (TIME, other) => return Err(Problem::Time { found: other.shown() }),
+            (_, other) => return Err(Problem::Offset { found: other.shown() }),
+        }
+        Ok(())
+    }
+
+    /// A weight, a time or an offset.
+    fn take_number(&mut self, which: usize, text: &[u8]) -> Result<(), Problem> {
+        match which {
+            WEIGHT => self.batch.set_weight(extras::weight(text)?),
+            TIME => self.batch.set_time(extras::time(text)?),
+            _ => self.batch.set_offset(extras::offset(text)?),
+        }
+        Ok(())
+    }
+}
+
+fn is_whole(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() < 1e15
+}
+
+/// A whole number without a point.
+fn whole(number: f64) -> String {
+    (number as i64).to_string()
+}
+
+/// The object of features, or the list of tokens.
 struct Features<'a, 'de, 'b>(&'a mut Found<'de, 'b>);
 
 impl<'de> DeserializeSeed<'de> for Features<'_, 'de, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -191,11 +254,26 @@ impl<'de> Visitor<'de> for Features<'_, 'de, '_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object of features, {\"name\": 0.5}")
+        formatter.write_str("an object of features, {\"name\": 0.5}, or a list of tokens")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let found = self.0;
+        found.features.set_repeats(Repeats::Added);
+        while let Some(token) = list.next_element_seed(ScalarSeed)? {
+            match token {
+                Scalar::Text(token) => {
+                    found.features.push(&[], &[&token], 0, found.start + found.at, 1.0);
+                }
+                other => return Err(found.refuse(Problem::Token { found: other.shown() })),
+            }
+        }
+        Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let found = self.0;
+        found.features.set_repeats(Repeats::Refused);
         while let Some(key) = map.next_key_seed(Text)? {
             found.place(&key);
             match map.next_value_seed(ScalarSeed)? {

@@ -2,27 +2,50 @@
 
 use super::batch::NO_LABEL;
 use super::error::{Problem, shown};
+use super::label_names::{LabelNames, truth};
 use super::number::parse_f64;
 use super::reader::Labels;
 use crate::example::{TaskId, is_valid};
+use crate::fit::Kind;
 use crate::tasks::Tasks;
 
 /// The labels that a stream may have, and which it has used.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "what has come, each of them on its own")]
 pub(crate) struct LabelRule {
     labels: Labels,
+    /// Whether a label may be any number, which is kept as it is.
+    real: bool,
     seen_minus_one: bool,
     seen_zero: bool,
+    /// What the label +1 is called, if labels have names; the other name is the first other that comes.
+    positive: Option<String>,
+    names: LabelNames,
+    /// Whether names have come since they were last asked for.
+    news: bool,
 }
 
 impl LabelRule {
-    pub(crate) fn new(labels: Labels) -> Self {
-        Self { labels, seen_minus_one: false, seen_zero: false }
+    pub(crate) fn new(labels: Labels, kind: Kind) -> Self {
+        let real = labels == Labels::Real || kind == Kind::Regression;
+        let names = LabelNames::default();
+        Self { labels, real, seen_minus_one: false, seen_zero: false, positive: None, names, news: false }
+    }
+
+    /// The same where the label +1 has a name; `known` are the names used so far.
+    #[must_use]
+    pub(crate) fn named(self, positive: Option<&str>, known: &LabelNames) -> Self {
+        Self { positive: positive.map(str::to_owned), names: known.clone(), ..self }
     }
 
     /// Forgets which labels were seen: another stream begins.
     pub(crate) fn restart(&mut self) {
         (self.seen_minus_one, self.seen_zero) = (false, false);
+    }
+
+    /// What the stream calls its labels, if there is news of it.
+    pub(crate) fn take_news(&mut self) -> Option<&LabelNames> {
+        std::mem::take(&mut self.news).then_some(&self.names)
     }
 
     /// Whether an example may be without a label.
@@ -32,39 +55,80 @@ impl LabelRule {
     }
 
     /// Whether a number can be a label.
-    pub(crate) fn is_label(&self, number: f64) -> bool {
-        match self.labels {
-            Labels::Real => is_valid(number),
-            Labels::Required | Labels::Optional | Labels::Kept => number.abs() == 1.0 || number == 0.0,
-        }
+    fn is_label(&self, number: f64) -> bool {
+        if self.real { is_valid(number) } else { number.abs() == 1.0 || number == 0.0 }
     }
 
     /// The label that a token writes: -1, 0, +1, any number where labels are real, or NaN for none.
     #[inline]
     pub(crate) fn read(&self, token: &[u8]) -> Result<f64, Problem> {
         match token {
+            _ if self.positive.is_some() => self.read_named(token),
             b"+1" | b"1" => Ok(1.0),
             b"-1" => Ok(-1.0),
             b"0" => Ok(0.0),
             b"?" if self.may_miss() => Ok(NO_LABEL),
-            token => match parse_f64(token) {
-                Some(number) if self.is_label(number) => Ok(number),
-                _ => Err(Problem::Label { found: shown(token) }),
-            },
+            token => {
+                let number = parse_f64(token).or_else(|| truth(token).map(|(truth, _)| f64::from(truth)));
+                let label = number.filter(|number| self.is_label(*number));
+                label.ok_or_else(|| self.no_label(shown(token)))
+            }
         }
     }
 
-    /// Turns 0 into -1, and refuses 0 and -1 in one stream, unless labels are real.
+    /// The label that a number is, of a row that is not read from text.
+    pub(crate) fn take(&mut self, number: f64) -> Result<f64, Problem> {
+        if !self.is_label(number) {
+            return Err(self.no_label(number.to_string()));
+        }
+        self.accept(number, b"")
+    }
+
+    fn no_label(&self, found: String) -> Problem {
+        if self.real { Problem::RealLabel { found } } else { Problem::Label { found } }
+    }
+
+    /// The label that a name is.
+    #[cold]
+    fn read_named(&self, token: &[u8]) -> Result<f64, Problem> {
+        let positive = self.positive.as_deref().unwrap_or_default();
+        let Some(name) = std::str::from_utf8(token).ok().filter(|name| is_task_name(name)) else {
+            return Err(Problem::LabelName { found: shown(token) });
+        };
+        match &self.names.negative {
+            _ if name == "?" && self.may_miss() => Ok(NO_LABEL),
+            _ if is_same(name, positive) => Ok(1.0),
+            Some(negative) if !is_same(name, negative) => Err(Problem::ThirdLabel {
+                found: shown(token),
+                expected: format!(
+                    "{} (+1) or {} (-1)",
+                    shown(positive.as_bytes()),
+                    shown(negative.as_bytes())
+                ),
+            }),
+            _ => Ok(-1.0),
+        }
+    }
+
+    /// Turns 0 into -1, and refuses 0 and -1 in one stream, unless labels are real. `token` is what was read.
     #[inline]
-    pub(crate) fn accept(&mut self, label: f64) -> Result<f64, Problem> {
-        if self.labels == Labels::Real {
+    pub(crate) fn accept(&mut self, label: f64, token: &[u8]) -> Result<f64, Problem> {
+        if self.positive.is_some() || token.len() > 2 {
+            self.remember(label, token);
+        }
+        if self.real {
+            if label == 0.0 && !self.seen_zero {
+                self.see_zero();
+            }
             return Ok(label);
         }
         if label == 0.0 {
             if self.seen_minus_one {
                 return Err(Problem::MixedLabels { found: "0", before: "-1" });
             }
-            self.seen_zero = true;
+            if !self.seen_zero {
+                self.see_zero();
+            }
             return Ok(-1.0);
         }
         if label == -1.0 {
@@ -75,6 +139,42 @@ impl LabelRule {
         }
         Ok(label)
     }
+
+    #[cold]
+    fn see_zero(&mut self) {
+        self.seen_zero = true;
+        if self.names.is_empty() {
+            (self.names.negative, self.news) = (Some("0".to_owned()), true);
+        }
+    }
+
+    /// Remembers what a label is called.
+    #[cold]
+    fn remember(&mut self, label: f64, token: &[u8]) {
+        if label.is_nan() {
+            return;
+        }
+        let word = match &self.positive {
+            None => {
+                if let Some((_, [no, yes])) = truth(token).filter(|_| self.names.is_empty()) {
+                    (self.names.negative, self.names.positive) = (Some(no.to_owned()), Some(yes.to_owned()));
+                    self.news = true;
+                }
+                return;
+            }
+            Some(positive) if label > 0.0 => positive.clone(),
+            Some(_) => String::from_utf8_lossy(token).into_owned(),
+        };
+        let known = if label > 0.0 { &mut self.names.positive } else { &mut self.names.negative };
+        if known.is_none() {
+            (*known, self.news) = (Some(word), true);
+        }
+    }
+}
+
+/// Whether two names are one: whole numbers may be written in several ways.
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || class_name(one) == class_name(other)
 }
 
 /// Name of the task of lines that name none.

@@ -25,6 +25,8 @@ pub(crate) struct Lines {
     /// No line end before this.
     searched: usize,
     ended: bool,
+    /// Whether a quote was found that nothing closes: none is looked for again, or time would follow the square of the size.
+    unclosed: bool,
 }
 
 /// A line in [`Lines::buffer`], without its end (LF or CRLF).
@@ -44,7 +46,15 @@ pub(crate) enum Next {
 
 impl Lines {
     pub(crate) fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { reader, buffer: vec![0; USUAL + SLACK], filled: 0, start: 0, searched: 0, ended: false }
+        Self {
+            reader,
+            buffer: vec![0; USUAL + SLACK],
+            filled: 0,
+            start: 0,
+            searched: 0,
+            ended: false,
+            unclosed: false,
+        }
     }
 
     /// The bytes that a [`Line`] points into.
@@ -80,6 +90,64 @@ impl Lines {
             }
             self.read_more()?;
         }
+    }
+
+    /// What is here of the line that is under way.
+    pub(crate) fn begun(&self) -> &[u8] {
+        &self.buffer[self.start..self.filled]
+    }
+
+    /// Joins the line given out last, which has a quote open, with those behind it up to the one that closes it: with which
+    /// the quotes are even in number. Joins nothing if there is none before [`LONGEST_LINE`] or the end. Also how many
+    /// lines were added.
+    pub(crate) fn join(&mut self, line: Line) -> io::Result<(Line, u64)> {
+        if self.unclosed {
+            return Ok((line, 0));
+        }
+        let (next, length) = (self.start, line.end - line.start);
+        self.start = line.start;
+        // Places from the start on: reading may move it.
+        let (mut end, mut joined) = (next - line.start, 0);
+        let mut at = end;
+        let mut open = true;
+        loop {
+            let rest = &self.buffer[self.start + at..self.filled];
+            match memchr::memchr2(b'"', b'\n', rest) {
+                Some(found) if rest[found] == b'"' => (at, open) = (at + found + 1, !open),
+                Some(found) => {
+                    at += found + 1;
+                    (end, joined) = (at, joined + 1);
+                    if !open {
+                        break;
+                    }
+                }
+                None if self.ended || self.filled - self.start > LONGEST_LINE => {
+                    let last = self.filled - self.start;
+                    if !self.ended || open {
+                        // Nothing closes it: the line stays what it is, and so do those behind it.
+                        self.unclosed = true;
+                        let start = self.start;
+                        self.start += next - line.start;
+                        self.searched = self.start;
+                        return Ok((Line { start, end: start + length }, 0));
+                    }
+                    if last > end {
+                        (end, joined) = (last, joined + 1);
+                    }
+                    break;
+                }
+                None => {
+                    at = self.filled - self.start;
+                    self.searched = self.filled;
+                    self.read_more()?;
+                }
+            }
+        }
+        let start = self.start;
+        self.start += end;
+        self.searched = self.start;
+        let ends = self.buffer[self.start - 1] == b'\n';
+        Ok((self.trimmed(start, self.start - usize::from(ends)), joined))
     }
 
     /// Leaves out a line that is too long, to its end, without keeping it; gives up once `stop` is set.

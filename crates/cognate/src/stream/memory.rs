@@ -3,7 +3,7 @@
 use rand::seq::SliceRandom;
 
 use super::rounds::Grouper;
-use super::{Batch, ColumnKind, Order, Stream, StreamError};
+use super::{Batch, ColumnKind, LabelNames, Order, Stream, StreamError};
 use crate::example::{Example, TaskId};
 use crate::feature_names::{NameList, Naming};
 use crate::hint::Hint;
@@ -32,6 +32,7 @@ pub struct Memory {
     naming: Naming,
     /// What columns of `csv` hold, until that has gone out.
     columns: Vec<(String, ColumnKind)>,
+    labels: LabelNames,
 }
 
 /// Examples handed over at a time.
@@ -59,6 +60,7 @@ impl Memory {
             names: NameList::default(),
             naming: Naming::Numbered,
             columns: Vec::new(),
+            labels: LabelNames::default(),
         }
     }
 
@@ -85,10 +87,16 @@ impl Memory {
             batch.new_names.iter().for_each(|(name, feature)| memory.names.push(name, feature));
             memory.columns.append(&mut batch.new_columns);
             batch.introduce_tasks(&mut memory.tasks)?;
+            memory.labels.adopt(&batch.new_labels);
             for (at, example) in batch.examples().enumerate() {
-                memory.examples.push_with_text(example, batch.text(at));
+                memory.examples.push_from(&batch, at, example.task);
             }
         }
+    }
+
+    /// Bad lines skipped while it was read, until it has been served.
+    pub fn skipped(&self) -> u64 {
+        self.examples.skipped
     }
 
     /// The same examples in another order; `simultaneous` rounds stay together when shuffled.
@@ -113,6 +121,11 @@ impl Memory {
         example.task = self.tasks.meet_any(task);
         self.examples.push(example);
         self.sequence = None;
+    }
+
+    /// What the stream called its labels.
+    pub fn label_names(&self) -> &LabelNames {
+        &self.labels
     }
 
     /// Number of examples.
@@ -223,6 +236,7 @@ impl Stream for Memory {
         batch.clear();
         std::mem::swap(&mut batch.new_names, &mut self.names);
         batch.new_columns.append(&mut self.columns);
+        batch.new_labels.clone_from(&self.labels);
         if self.sequence.is_none() {
             self.sequence = Some(self.sequence()?);
             self.next = 0;
@@ -234,15 +248,14 @@ impl Stream for Memory {
         let sequence = self.sequence.as_deref().unwrap_or_default();
         let end = sequence.len().min(self.next + BATCH_EXAMPLES);
         for at in &sequence[self.next..end] {
-            let mut example = self.examples.example(*at as usize);
-            let outgoing = &mut self.outgoing[example.task.index()];
-            example.task = *outgoing.get_or_insert_with(|| {
+            let known = self.examples.example(*at as usize).task;
+            let task = *self.outgoing[known.index()].get_or_insert_with(|| {
                 let task = TaskId(self.met as u32);
-                batch.push_task(task, self.tasks.name(example.task));
+                batch.push_task(task, self.tasks.name(known));
                 self.met += 1;
                 task
             });
-            batch.push_with_text(example, self.examples.text(*at as usize));
+            batch.push_from(&self.examples, *at as usize, task);
         }
         self.next = end;
         Ok(())

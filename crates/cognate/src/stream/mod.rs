@@ -1,19 +1,24 @@
 //! Where examples come from: files, pipes, memory, generators; all deliver flat batches.
 //!
 //! `input` opens and decompresses, `lines` finds line ends, `svm`, `vw`, `csv_rows` or `jsonl` parses a line, `reader`
-//! puts them together into a [`Stream`]. `labels` says what labels may be in all of them, `named` gives named features
-//! their numbers, by `feature_hash` if hashing is set. `memory` holds examples and reorders them, `synthetic` generates
+//! puts them together into a [`Stream`]. `labels` says what labels may be in all of them and `label_names` what they are
+//! called, `extras` what else an example may have, with `time` for times; `named` gives named features their numbers, by
+//! `feature_hash` if hashing is set. `file_names` tells formats by the names of files. `memory` holds examples and reorders them, `synthetic` generates
 //! them. `pipeline` reads on one thread while another learns; `rounds` groups examples into simultaneous rounds.
 
+mod bad_lines;
 mod batch;
 mod columns;
 mod config;
 mod csv_rows;
 mod error;
+mod extras;
 mod feature_hash;
+mod file_names;
 mod given;
 mod input;
 mod jsonl;
+mod label_names;
 mod labels;
 mod lines;
 mod memory;
@@ -26,18 +31,22 @@ mod row_tasks;
 mod svm;
 pub mod synthetic;
 mod table;
+mod time;
 mod vw;
 
+pub use bad_lines::{BadLine, BadLines, LONGEST_KEPT_LINE};
 pub use batch::Batch;
 pub(crate) use columns::{ColumnKind, ColumnKinds};
-pub(crate) use config::naming_problem;
 pub use config::{
-    CsvConfig, Format, HashedConfig, NamingConfig, Normalize, Order, Preprocess, StreamConfig, VwConfig,
+    CsvConfig, Format, HashedConfig, JsonlConfig, NamingConfig, Normalize, Order, Preprocess, StreamConfig,
+    VwConfig,
 };
+pub(crate) use config::{class_problem, naming_problem};
 pub use error::{Excerpt, Place, Problem, StreamError};
 pub use given::{FeatureValue, Features};
 pub(crate) use given::{Given, NameSource, task_name};
 pub use input::Input;
+pub use label_names::LabelNames;
 pub(crate) use labels::{UNNAMED_TASK, meet_task, unknown_task};
 pub use memory::Memory;
 pub(crate) use reader::ReaderPlan;

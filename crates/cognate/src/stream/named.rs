@@ -58,6 +58,11 @@ impl NamedLine {
         Self { repeats, text: String::new(), entries: Vec::new() }
     }
 
+    /// What becomes of repeated features from now on.
+    pub(crate) fn set_repeats(&mut self, repeats: Repeats) {
+        self.repeats = repeats;
+    }
+
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.entries.clear();

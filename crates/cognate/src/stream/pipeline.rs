@@ -2,17 +2,22 @@
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
 
 use super::{Batch, Stream, StreamError};
 
 /// Batches on their way; each is filled, used and filled again.
 const IN_FLIGHT: usize = 4;
 
+/// How long the reader may take before the user of its batches is called without one.
+const SILENCE: Duration = Duration::from_millis(100);
+
 /// Passes every batch of every pass to `visit` in order, until that breaks or the stream ends.
 ///
-/// With two threads or more, one reads ahead; what `visit` sees does not depend on it. The last batch of a pass
-/// may be empty but for its counters.
+/// With two threads or more, one reads ahead; the examples that `visit` sees do not depend on it. The last batch of a pass
+/// may be empty but for its counters. So are those with which two threads call `visit` while the reader waits for input, so
+/// that what is due can be done in the meantime.
 ///
 /// # Errors
 /// Those of the stream, after the batches before.
@@ -90,7 +95,15 @@ fn use_batches(
     used: &SyncSender<Batch>,
     visit: &mut dyn FnMut(&Batch) -> ControlFlow<()>,
 ) {
-    for batch in &ready {
+    let mut nothing = Batch::default();
+    loop {
+        let batch = match ready.recv_timeout(SILENCE) {
+            Ok(batch) => batch,
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if visit(&nothing).is_break() => break,
+            Err(RecvTimeoutError::Timeout) => continue,
+        };
+        nothing.position = batch.position;
         if visit(&batch).is_break() {
             break;
         }

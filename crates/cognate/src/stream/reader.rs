@@ -4,17 +4,23 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::batch::NO_LABEL;
+use super::bad_lines::BadLines;
+use super::batch::{Extras, NO_LABEL};
 use super::csv_rows::CsvParser;
 use super::error::Excerpt;
 use super::jsonl::JsonlParser;
+use super::labels::LabelRule;
 use super::lines::Line;
 use super::lines::{LONGEST_LINE, LONGEST_NOTHING, Lines, Next};
 use super::svm::{Bad, Parsed, SvmClassParser, SvmParser};
 use super::vw::VwParser;
-use super::{Batch, ColumnKinds, Format, Input, Memory, Place, Preprocess, Problem, Stream, StreamError};
+use super::{
+    Batch, ColumnKinds, Format, Input, LabelNames, Memory, Place, Preprocess, Problem, Stream, StreamError,
+};
 use crate::example::TaskId;
 use crate::feature_names::{FeatureNames, Naming};
+use crate::fit::Kind;
+use crate::hint::Hint;
 use crate::tasks::Tasks;
 
 /// Whether lines must have labels.
@@ -41,6 +47,8 @@ pub struct ReadOptions {
     pub skip_bad: u64,
     /// Flag that ends the stream when set while a pipe is silent; an incomplete line is left out.
     pub stop: Arc<AtomicBool>,
+    /// Who is told the bad lines.
+    pub bad_lines: BadLines,
 }
 
 impl ReadOptions {
@@ -61,25 +69,46 @@ impl ReadOptions {
     pub fn stop(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop, ..self }
     }
+
+    /// The same options with someone who is told the bad lines.
+    #[must_use]
+    pub fn bad_lines(self, bad_lines: BadLines) -> Self {
+        Self { bad_lines, ..self }
+    }
 }
 
 /// Everything that a reader knows before its first line.
 #[derive(Debug, Clone)]
 pub(crate) struct ReaderPlan {
     pub(crate) format: Format,
+    /// What labels are.
+    pub(crate) kind: Kind,
+    /// What the label +1 is called, where labels have names, and what labels have been called so far.
+    pub(crate) positive: Option<String>,
+    pub(crate) labels: LabelNames,
     /// Whether labels are classes.
     pub(crate) one_vs_all: bool,
     /// Names of features known so far, where they have names.
     pub(crate) names: FeatureNames,
     /// What columns of `csv` are known to hold.
     pub(crate) columns: ColumnKinds,
-    /// Whether a file without the column of labels is one of unlabelled rows, rather than a mistake.
-    pub(crate) label_column_may_miss: bool,
+    /// Whether this is for predictions: columns that only learning needs may be missing, and skipped lines are kept.
+    pub(crate) predicts: bool,
     /// What is done to every example.
     pub(crate) preprocess: Preprocess,
     /// Number of features, where it was declared.
     pub(crate) features: Option<u32>,
     pub(crate) options: ReadOptions,
+}
+
+impl ReaderPlan {
+    /// Counts a bad line that is skipped; one that was met in an earlier pass is no news.
+    fn count_skipped(&self, batch: &mut Batch, again: bool, line: u64) {
+        batch.skipped += u64::from(!again);
+        if self.predicts {
+            batch.skip_line(line);
+        }
+    }
 }
 
 /// A format: how a line becomes an example.
@@ -95,11 +124,19 @@ pub(crate) trait LineParser {
         names: &mut FeatureNames,
     ) -> Result<Parsed, Bad>;
 
+    /// What labels may be.
+    fn rule(&mut self) -> &mut LabelRule;
+
     /// Another input begins.
     fn begin_input(&mut self) {}
 
     /// The stream begins anew: what it has used is forgotten.
     fn restart(&mut self);
+
+    /// Whether a line whose quote is open goes on behind its end.
+    fn joins_lines(&self) -> bool {
+        false
+    }
 
     /// Whether lines behind a bad one can be read.
     fn can_go_on(&self) -> bool {
@@ -118,17 +155,18 @@ enum Parser {
 
 impl Parser {
     fn new(plan: &ReaderPlan) -> Self {
-        let ReaderPlan { format, one_vs_all, features, label_column_may_miss, .. } = plan;
-        let labels = plan.options.labels;
+        let ReaderPlan { format, one_vs_all, features, predicts, .. } = plan;
+        let rule =
+            LabelRule::new(plan.options.labels, plan.kind).named(plan.positive.as_deref(), &plan.labels);
         match format {
-            Format::Svm(_) if *one_vs_all => Self::SvmClasses(SvmClassParser::new(labels, *features)),
-            Format::Svm(_) => Self::Svm(SvmParser::new(labels, *features)),
-            Format::Vw(vw) => Self::Vw(VwParser::new(labels, vw, *one_vs_all)),
+            Format::Svm(_) if *one_vs_all => Self::SvmClasses(SvmClassParser::new(rule, *features)),
+            Format::Svm(_) => Self::Svm(SvmParser::new(rule, *features)),
+            Format::Vw(vw) => Self::Vw(VwParser::new(rule, vw, *one_vs_all)),
             Format::Csv(csv) => {
                 let known = plan.columns.clone();
-                Self::Csv(CsvParser::new(labels, csv, known, *one_vs_all, *label_column_may_miss))
+                Self::Csv(CsvParser::new(rule, csv, known, *one_vs_all, *predicts))
             }
-            Format::Jsonl(_) => Self::Jsonl(JsonlParser::new(labels, *one_vs_all)),
+            Format::Jsonl(jsonl) => Self::Jsonl(JsonlParser::new(rule, jsonl, *one_vs_all)),
         }
     }
 
@@ -164,6 +202,8 @@ struct Source {
     /// Whether the input is a pipe or a terminal, whose next line may be long in coming.
     live: bool,
     line_number: u64,
+    /// Lines that the last one was joined with.
+    joined: u64,
     /// Lines and bytes since the last one that was an example.
     nothing: Nothing,
     /// Bad lines skipped in this pass.
@@ -180,6 +220,7 @@ struct Source {
 struct Classes {
     indices: Vec<u32>,
     values: Vec<f64>,
+    extras: Extras,
     own: Option<TaskId>,
     line: u64,
     /// The classes that are still to come.
@@ -187,12 +228,19 @@ struct Classes {
 }
 
 impl Classes {
+    /// Takes the example under way, which is one of so many classes.
+    fn take(&mut self, batch: &mut Batch, own: Option<TaskId>, line: u64, classes: usize) {
+        self.extras = batch.take_open(&mut self.indices, &mut self.values);
+        (self.own, self.line, self.left) = (own, line, 0..classes as u32);
+    }
+
     /// Adds examples to a batch until it is full.
     fn give(&mut self, batch: &mut Batch) {
         while has_room(batch) {
             let Some(class) = self.left.next().map(TaskId) else { return };
             batch.indices.extend_from_slice(&self.indices);
             batch.values.extend_from_slice(&self.values);
+            batch.set_extras(&self.extras);
             let label = match self.own {
                 None => NO_LABEL,
                 Some(own) if own == class => 1.0,
@@ -248,6 +296,7 @@ impl Reader {
             lines: None,
             live: false,
             line_number: 0,
+            joined: 0,
             nothing: Nothing::default(),
             skipped: 0,
             again: false,
@@ -288,7 +337,7 @@ impl Source {
         self.lines = Some(Lines::new(input.open(&self.position, &self.plan.options.stop)?));
         self.live = input.size().is_none();
         self.next_input += 1;
-        (self.line_number, self.nothing) = (0, Nothing::default());
+        (self.line_number, self.joined, self.nothing) = (0, 0, Nothing::default());
         Ok(true)
     }
 
@@ -311,20 +360,24 @@ impl Source {
                 Ok(next) => next,
                 Err(source) => return self.end_with(source),
             };
-            self.line_number += 1;
-            let line = match next {
+            self.line_number += 1 + std::mem::take(&mut self.joined);
+            let mut line = match next {
                 Next::Line(line) => line,
                 Next::End => {
                     self.lines = None;
                     return Ok(());
                 }
-                Next::TooLong if self.skipped >= self.plan.options.skip_bad || !parser.can_go_on() => {
-                    let limit = LONGEST_LINE >> 20;
-                    return Err(self.bad(1, Problem::LongLine { limit }, Excerpt::default()));
-                }
                 Next::TooLong => {
+                    let problem = Problem::LongLine { limit: LONGEST_LINE >> 20 };
+                    if !self.again {
+                        let input = &self.inputs[self.next_input - 1];
+                        self.plan.options.bad_lines.tell(input, self.line_number, 1, &problem, lines.begun());
+                    }
+                    if self.skipped >= self.plan.options.skip_bad || !parser.can_go_on() {
+                        return Err(self.bad(1, problem, Excerpt::default()));
+                    }
                     self.skipped += 1;
-                    batch.skipped += u64::from(!self.again);
+                    self.plan.count_skipped(batch, self.again, self.line_number);
                     match lines.drop_line(&self.plan.options.stop) {
                         Ok(()) => continue,
                         Err(source) => return self.end_with(source),
@@ -332,7 +385,16 @@ impl Source {
                 }
             };
             let known = self.tasks.len();
-            match parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.plan.names) {
+            let mut parsed = parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.plan.names);
+            if parser.joins_lines() && matches!(parsed, Err((_, Problem::OpenQuote))) {
+                // A cell in quotes goes on behind the end of the line.
+                (line, self.joined) = match lines.join(line) {
+                    Ok(joined) => joined,
+                    Err(source) => return self.end_with(source),
+                };
+                parsed = parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.plan.names);
+            }
+            match parsed {
                 Ok(Parsed::Nothing) => {
                     match self.nothing.count(line.end - line.start + 1, &self.plan.options.stop) {
                         Ok(false) => {}
@@ -357,10 +419,7 @@ impl Source {
                 Ok(Parsed::Classes { own }) => {
                     self.nothing = Nothing::default();
                     batch.preprocess(&self.plan.preprocess);
-                    let classes = &mut self.classes;
-                    batch.take_open(&mut classes.indices, &mut classes.values);
-                    (classes.own, classes.line) = (own, self.line_number);
-                    classes.left = 0..self.tasks.len() as u32;
+                    self.classes.take(batch, own, self.line_number, self.tasks.len());
                     if let Some(class) = own.filter(|class| class.index() >= known) {
                         batch.push_task(class, self.tasks.name(class));
                     }
@@ -368,13 +427,19 @@ impl Source {
                 }
                 Err((at, problem)) => {
                     batch.abandon();
+                    let (text, at) = (&lines.buffer()[line.start..line.end], at - line.start);
+                    let (text, column, below) = physical_line(text, at);
+                    if !self.again {
+                        let (input, at) = (&self.inputs[self.next_input - 1], self.line_number + below);
+                        self.plan.options.bad_lines.tell(input, at, column, &problem, text);
+                    }
                     if self.skipped >= self.plan.options.skip_bad || !parser.can_go_on() {
-                        let column = at - line.start + 1;
-                        let excerpt = Excerpt::around(&lines.buffer()[line.start..line.end], column);
+                        self.line_number += below;
+                        let excerpt = Excerpt::around(text, column);
                         return Err(self.bad(column, problem, excerpt));
                     }
                     self.skipped += 1;
-                    batch.skipped += u64::from(!self.again);
+                    self.plan.count_skipped(batch, self.again, self.line_number);
                     if self.nothing.count(0, &self.plan.options.stop) == Ok(true) {
                         self.end();
                         break;
@@ -404,8 +469,34 @@ impl Source {
     #[cold]
     fn bad(&self, column: usize, problem: Problem, excerpt: Excerpt) -> StreamError {
         let place = Place { file: self.input_name(), line: self.line_number, column };
-        StreamError::Bad { place, problem, excerpt, skipped: self.skipped }
+        let hint = looks_like_vw(&self.plan.format, &problem, &excerpt.text).then_some(Hint::LooksLikeVw);
+        StreamError::Bad { place, problem, excerpt, skipped: self.skipped, hint }
     }
+}
+
+/// The line of a file that a place in joined lines is in, the column there, and how many lines further down it is.
+fn physical_line(text: &[u8], at: usize) -> (&[u8], usize, u64) {
+    let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
+    let below = memchr::memchr_iter(b'\n', &text[..at]).count() as u64;
+    (&text[start..end], at - start + 1, below)
+}
+
+/// Whether a line that another format refuses may be Vowpal Wabbit's.
+fn looks_like_vw(format: &Format, problem: &Problem, text: &str) -> bool {
+    let refused = match format {
+        Format::Svm(_) => matches!(
+            problem,
+            Problem::Label { .. }
+                | Problem::NoLabel { .. }
+                | Problem::Feature { .. }
+                | Problem::RealLabel { .. }
+        ),
+        Format::Csv(_) => matches!(problem, Problem::NoColumn { .. }),
+        Format::Jsonl(_) => matches!(problem, Problem::Json { .. }) && !text.trim_start().starts_with('{'),
+        Format::Vw(_) => false,
+    };
+    refused && (text.starts_with('|') || text.contains(" |"))
 }
 
 impl Stream for Reader {
@@ -434,6 +525,9 @@ impl Stream for Reader {
                 }
                 source.pending = Some(error);
             }
+        }
+        if let Some(labels) = self.parser.as_dyn().rule().take_news() {
+            batch.new_labels.clone_from(labels);
         }
         batch.position = self.source.position.load(Ordering::Relaxed);
         Ok(())

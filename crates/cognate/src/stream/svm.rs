@@ -1,13 +1,16 @@
-//! One line of the `svm` format: `<label> [qid:<task> | task:<name>] <index>:<value> … [# comment]`.
+//! One line of the `svm` format: `<label> [qid:<task> | task:<name>] [weight:<w>] [id:<id>] <index>:<value> … [# comment]`.
+//!
+//! Names of tasks are taken as they are written: `qid:007` and `task:007` are the task `007`, not `7`.
 
 use std::io::{self, Write};
 
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
+use super::extras;
 use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name, meet_class};
 use super::lines::Line;
 use super::number::{SEEN_BEFORE_BLANK, before_blank, common_feature, digits, parse_f64, short_decimal};
-use super::reader::{Labels, LineParser};
+use super::reader::LineParser;
 use crate::example::{BIAS_FEATURE, Example, TaskId, is_valid};
 use crate::feature_names::FeatureNames;
 use crate::tasks::Tasks;
@@ -50,9 +53,14 @@ pub(crate) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Whether a token with a colon is a task or a feature, with which a line without a label begins.
+/// Whether a token with a colon is a task, a weight, an id or a feature, with which a line without a label begins.
 fn begins_unlabelled(token: &[u8]) -> bool {
-    token.starts_with(b"qid:") || token.starts_with(b"task:") || token[0].is_ascii_digit()
+    is_named(token) || token[0].is_ascii_digit()
+}
+
+/// Whether a token is a task, a weight or an id.
+fn is_named(token: &[u8]) -> bool {
+    [&b"qid:"[..], b"task:", b"weight:", b"id:"].iter().any(|name| token.starts_with(name))
 }
 
 /// End of the token that begins at `at`.
@@ -68,10 +76,10 @@ pub(crate) fn skip_blanks(buffer: &[u8], mut at: usize, end: usize) -> usize {
 }
 
 impl SvmParser {
-    pub(crate) fn new(labels: Labels, features: Option<u32>) -> Self {
+    pub(crate) fn new(rule: LabelRule, features: Option<u32>) -> Self {
         // The last two numbers are the constant feature and "no feature".
         let largest_index = features.unwrap_or(u32::MAX).min(BIAS_FEATURE);
-        Self { rule: LabelRule::new(labels), largest_index }
+        Self { rule, largest_index }
     }
 
     /// The label: -1, 0, +1, any number where labels are real, or NaN for none.
@@ -158,7 +166,7 @@ impl SvmParser {
     ) -> Result<(u32, usize), Bad> {
         let stop = token_end(buffer, at, end);
         let token = &buffer[at..stop];
-        if token.starts_with(b"qid:") || token.starts_with(b"task:") {
+        if is_named(token) {
             return Err((at, Problem::TaskAgain { found: shown(token) }));
         }
         let Some(colon) = token.iter().position(|byte| *byte == b':') else {
@@ -212,14 +220,17 @@ impl LineParser for SvmParser {
         if at == end || buffer[at] == b'#' {
             return Ok(Parsed::Nothing);
         }
+        let label_at = at;
         let (label, at) = self.label(buffer, at, end)?;
+        let token = &buffer[label_at..at];
         let task_at = skip_blanks(buffer, at, end);
         let (named, at) = named_task(buffer, task_at, end)?;
+        let at = extras(buffer, at, end, batch)?;
         if let Named::Number(number) = named {
             tasks.prefetch_number(number);
         }
         self.features(buffer, at, end, batch)?;
-        let label = self.rule.accept(label).map_err(|problem| (start, problem))?;
+        let label = self.rule.accept(label, token).map_err(|problem| (label_at, problem))?;
         // Last, so that a bad line leaves no task behind.
         let task = match named {
             Named::Number(number) => tasks.meet_number(number),
@@ -240,14 +251,18 @@ impl LineParser for SvmParser {
         }
     }
 
+    fn rule(&mut self) -> &mut LabelRule {
+        &mut self.rule
+    }
+
     fn restart(&mut self) {
         self.rule.restart();
     }
 }
 
 impl SvmClassParser {
-    pub(crate) fn new(labels: Labels, features: Option<u32>) -> Self {
-        Self(SvmParser::new(labels, features))
+    pub(crate) fn new(rule: LabelRule, features: Option<u32>) -> Self {
+        Self(SvmParser::new(rule, features))
     }
 }
 
@@ -286,12 +301,47 @@ impl LineParser for SvmClassParser {
         if rest.starts_with(b"qid:") || rest.starts_with(b"task:") {
             return Err((task_at, Problem::ClassTask { found: shown(rest) }));
         }
+        let features_at = extras(buffer, features_at, end, batch)?;
         self.0.features(buffer, features_at, end, batch)?;
         let own = class.map(|class| meet_class(tasks, &class)).transpose();
         Ok(Parsed::Classes { own: own.map_err(|problem| (at, problem))? })
     }
 
+    fn rule(&mut self) -> &mut LabelRule {
+        &mut self.0.rule
+    }
+
     fn restart(&mut self) {}
+}
+
+/// `weight:<w>` and `id:<id>`, in any order, if that is what comes next; gives the place behind them.
+#[inline]
+fn extras(buffer: &[u8], at: usize, end: usize, batch: &mut Batch) -> Result<usize, Bad> {
+    let at = skip_blanks(buffer, at, end);
+    if at < end && matches!(buffer[at], b'w' | b'i') { named_extras(buffer, at, end, batch) } else { Ok(at) }
+}
+
+#[cold]
+fn named_extras(buffer: &[u8], mut at: usize, end: usize, batch: &mut Batch) -> Result<usize, Bad> {
+    let mut seen = [false; 2];
+    while at < end {
+        let stop = token_end(buffer, at, end);
+        let token = &buffer[at..stop];
+        let which = if let Some(weight) = token.strip_prefix(b"weight:") {
+            batch.set_weight(extras::weight(weight).map_err(|problem| (at, problem))?);
+            0
+        } else if let Some(id) = token.strip_prefix(b"id:") {
+            batch.set_id(extras::id(id).map_err(|problem| (at, problem))?);
+            1
+        } else {
+            break;
+        };
+        if std::mem::replace(&mut seen[which], true) {
+            return Err((at, Problem::TaskAgain { found: shown(token) }));
+        }
+        at = skip_blanks(buffer, stop, end);
+    }
+    Ok(at)
 }
 
 /// A value off the fast path: many digits, an exponent, a plus sign, or not a number.
@@ -311,7 +361,9 @@ fn named_task(buffer: &[u8], at: usize, end: usize) -> Result<(Named<'_>, usize)
     if end - at > 4 && buffer[at..at + 4] == *b"qid:" {
         let (number, count) = digits(buffer, at + 4);
         let stop = at + 4 + count;
-        if count > 0 && (stop == end || (stop < end && is_blank(buffer[stop]))) {
+        // A name with zeros before it is another one.
+        let plain = count == 1 || buffer[at + 4] != b'0';
+        if count > 0 && plain && (stop == end || (stop < end && is_blank(buffer[stop]))) {
             return Ok((Named::Number(number as u32), stop));
         }
     }
@@ -325,9 +377,7 @@ fn named_task(buffer: &[u8], at: usize, end: usize) -> Result<(Named<'_>, usize)
         } else {
             return Err(bad());
         };
-        // qid:007 is task 7, however many zeros; a number beyond u32 is known by its digits.
-        let name = name.trim_start_matches('0');
-        return Ok((Named::Name(if name.is_empty() { "0" } else { name }), stop));
+        return Ok((Named::Name(name), stop));
     }
     match token.strip_prefix(b"task:") {
         None => Ok((Named::Nobody, at)),
@@ -337,19 +387,23 @@ fn named_task(buffer: &[u8], at: usize, end: usize) -> Result<(Named<'_>, usize)
     }
 }
 
-/// Writes an example as a line; parsing it gives the same example back, to the last bit. A NaN label is no label.
+/// Writes an example as a line; parsing it gives the same example back, to the last bit, but for an offset and a time. A
+/// NaN label is no label; labels other than -1 and 1 are real numbers.
 ///
 /// The name must be one that a line can hold: not empty, without blanks and control characters.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn write_example(out: &mut impl Write, task: &str, example: Example<'_>) -> io::Result<()> {
-    let label = match example.label {
-        label if label.is_nan() => "?",
-        label if label > 0.0 => "+1",
-        _ => "-1",
-    };
-    write!(out, "{label} task:{task}")?;
+    match example.label {
+        label if label.is_nan() => write!(out, "?")?,
+        label if label.abs() == 1.0 => write!(out, "{label:+}")?,
+        label => write!(out, "{label}")?,
+    }
+    write!(out, " task:{task}")?;
+    if example.weight != 1.0 {
+        write!(out, " weight:{}", example.weight)?;
+    }
     for (feature, value) in example.features.iter() {
         write!(out, " {}:{value}", feature + 1)?;
     }

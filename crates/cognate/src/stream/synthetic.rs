@@ -160,7 +160,7 @@ impl Made {
         let positive = (dot(&self.truth[task], x) >= 0.0) != flip;
         let features = SparseView::trusted(&self.indices, x);
         let label = if positive { 1.0 } else { -1.0 };
-        self.stream.push(&self.names[task], Example { task: TaskId(0), features, label });
+        self.stream.push(&self.names[task], Example::new(TaskId(0), features, label));
     }
 
     fn finish(self) -> Synthetic {

@@ -7,7 +7,8 @@ use super::batch::{Batch, NO_LABEL};
 use super::error::Problem;
 use super::labels::LabelRule;
 use super::{Labels, Preprocess, RowTasks, Stream, StreamError};
-use crate::example::{BIAS_FEATURE, TaskId, is_valid};
+use crate::example::{BIAS_FEATURE, TaskId, is_valid, is_weight};
+use crate::fit::Kind;
 
 /// Whole numbers in borrowed memory.
 #[derive(Debug, Clone, Copy)]
@@ -139,14 +140,14 @@ impl Indices<'_> {
 }
 
 impl Values<'_> {
-    fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
             Self::F32(values) => values.len(),
             Self::F64(values) => values.len(),
         }
     }
 
-    fn get(self, at: usize) -> f64 {
+    pub(crate) fn get(self, at: usize) -> f64 {
         match self {
             Self::F32(values) => values[at].into(),
             Self::F64(values) => values[at],
@@ -355,6 +356,9 @@ pub struct TableStream<'a> {
     table: &'a Table<'a>,
     tasks: &'a RowTasks,
     labels: Option<Values<'a>>,
+    /// What labels are.
+    kind: Kind,
+    weights: Option<Values<'a>>,
     rule: LabelRule,
     order: Option<&'a [i64]>,
     preprocess: Preprocess,
@@ -370,7 +374,7 @@ const BATCH_ROWS: usize = 256;
 const BATCH_FEATURES: usize = 1 << 17;
 
 impl<'a> TableStream<'a> {
-    /// Rows with one task each, or one for all; `features` is their number, if declared.
+    /// Rows with one task each, or one for all; `features` is their number, if declared, `kind` what labels are.
     ///
     /// # Errors
     /// When there is neither one task per row nor one for all.
@@ -379,6 +383,7 @@ impl<'a> TableStream<'a> {
         tasks: &'a RowTasks,
         preprocess: Preprocess,
         features: Option<u32>,
+        kind: Kind,
     ) -> Result<Self, TableError> {
         if tasks.len() != 1 && tasks.len() != table.rows() {
             return Err(TableError::Length { what: "tasks", found: tasks.len(), expected: table.rows() });
@@ -387,7 +392,9 @@ impl<'a> TableStream<'a> {
             table,
             tasks,
             labels: None,
-            rule: LabelRule::new(Labels::Optional),
+            weights: None,
+            kind,
+            rule: LabelRule::new(Labels::Optional, kind),
             order: None,
             preprocess,
             largest: table.largest(features),
@@ -397,7 +404,7 @@ impl<'a> TableStream<'a> {
         })
     }
 
-    /// The same rows with labels: -1 and +1 or 0 and 1, or any number with [`Labels::Real`].
+    /// The same rows with labels: -1 and +1 or 0 and 1, or any number with [`Labels::Real`] and for learners of real labels.
     ///
     /// # Errors
     /// When there is not one label per row, or one is invalid; all are checked.
@@ -406,10 +413,35 @@ impl<'a> TableStream<'a> {
             let (found, expected) = (labels.len(), self.table.rows());
             return Err(TableError::Length { what: "labels", found, expected });
         }
-        (self.labels, self.rule) = (Some(labels), LabelRule::new(which));
+        (self.labels, self.rule) = (Some(labels), LabelRule::new(which, self.kind));
         (0..labels.len()).try_for_each(|row| self.label(row).map(drop))?;
         self.rule.restart();
         Ok(self)
+    }
+
+    /// The same rows with weights, each at least 0.
+    ///
+    /// # Errors
+    /// When there is not one weight per row, or one is invalid; all are checked.
+    pub fn weighted(mut self, weights: Values<'a>) -> Result<Self, TableError> {
+        if weights.len() != self.table.rows() {
+            let (found, expected) = (weights.len(), self.table.rows());
+            return Err(TableError::Length { what: "weights", found, expected });
+        }
+        self.weights = Some(weights);
+        (0..weights.len()).try_for_each(|row| self.weight(row).map(drop))?;
+        Ok(self)
+    }
+
+    /// The weight of a row, if it is not 1.
+    fn weight(&self, row: usize) -> Result<Option<f64>, TableError> {
+        match self.weights.map(|weights| weights.get(row)) {
+            None | Some(1.0) => Ok(None),
+            Some(weight) if is_weight(weight) => Ok(Some(weight)),
+            Some(weight) => {
+                Err(TableError::Row { row, problem: Problem::Weight { found: weight.to_string() } })
+            }
+        }
     }
 
     /// The same rows in this order.
@@ -432,13 +464,7 @@ impl<'a> TableStream<'a> {
 
     fn label(&mut self, row: usize) -> Result<f64, TableError> {
         let Some(labels) = self.labels else { return Ok(NO_LABEL) };
-        let label = labels.get(row);
-        let accepted = if self.rule.is_label(label) {
-            self.rule.accept(label)
-        } else {
-            Err(Problem::Label { found: label.to_string() })
-        };
-        accepted.map_err(|problem| TableError::Row { row, problem })
+        self.rule.take(labels.get(row)).map_err(|problem| TableError::Row { row, problem })
     }
 
     /// The number with which the task of a row is served.
@@ -454,12 +480,15 @@ impl<'a> TableStream<'a> {
     }
 
     fn push_row(&mut self, row: usize, batch: &mut Batch) -> Result<(), TableError> {
-        let label = self.label(row)?;
+        let (label, weight) = (self.label(row)?, self.weight(row)?);
         if let Err(error) = self.table.row(row, self.largest, batch) {
             batch.abandon();
             return Err(error);
         }
         batch.preprocess(&self.preprocess);
+        if let Some(weight) = weight {
+            batch.set_weight(weight);
+        }
         let task = self.task(row, batch);
         batch.close(task, label, row as u64 + 1);
         Ok(())

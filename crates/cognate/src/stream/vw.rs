@@ -1,11 +1,13 @@
-//! One line of Vowpal Wabbit's text: `[<label> [1]] [<tag>]|<namespace>[:<weight>] <name>[:<value>] … |…`.
+//! One line of Vowpal Wabbit's text: `[<label> [<importance> [<base>]]] [<tag>]|<namespace>[:<weight>] <name>[:<value>] … |…`.
 //!
-//! The task is the tag, or what a namespace holds. A feature is called `<namespace>^<name>`, or `<name>` where the
+//! The task is the tag, or what a namespace holds; then the tag is the id. An importance is a weight, a base an offset. A feature is called `<namespace>^<name>`, or `<name>` where the
 //! namespace has none; only the anonymous namespace may hold names with a `^`, and they then begin with one, so that
 //! no two features share a name. A feature that comes twice in a line is added up, as Vowpal Wabbit does it.
 
+use super::VwConfig;
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
+use super::extras;
 use super::feature_hash::feature_hash;
 use super::labels::{LabelRule, UNNAMED_TASK, class_name, is_task_name};
 use super::lines::Line;
@@ -13,7 +15,6 @@ use super::named::{NamedLine, Repeats, Target};
 use super::number::parse_f64;
 use super::reader::LineParser;
 use super::svm::{Bad, Parsed, is_blank, skip_blanks, token_end};
-use super::{Labels, VwConfig};
 use crate::example::is_valid;
 use crate::feature_names::FeatureNames;
 use crate::tasks::Tasks;
@@ -31,13 +32,32 @@ pub(crate) struct VwParser {
 /// What stands before the first bar.
 struct Head<'a> {
     label: Option<(&'a [u8], usize)>,
+    importance: Option<(&'a [u8], usize)>,
+    base: Option<(&'a [u8], usize)>,
     tag: Option<(&'a [u8], usize)>,
 }
 
+impl Head<'_> {
+    /// Gives the example under way what stands there beside the label.
+    fn put_extras(&self, batch: &mut Batch, tag_is_id: bool) -> Result<(), Bad> {
+        if let Some((word, at)) = self.importance {
+            batch.set_weight(extras::weight(word).map_err(|problem| (at, problem))?);
+        }
+        if let Some((word, at)) = self.base {
+            batch.set_offset(extras::offset(word).map_err(|problem| (at, problem))?);
+        }
+        // A lone quote is no tag.
+        if let Some((tag, at)) = self.tag.filter(|(tag, _)| tag_is_id && !tag.is_empty()) {
+            batch.set_id(extras::id(tag).map_err(|problem| (at, problem))?);
+        }
+        Ok(())
+    }
+}
+
 impl VwParser {
-    pub(crate) fn new(labels: Labels, config: &VwConfig, one_vs_all: bool) -> Self {
+    pub(crate) fn new(rule: LabelRule, config: &VwConfig, one_vs_all: bool) -> Self {
         Self {
-            rule: LabelRule::new(labels),
+            rule,
             one_vs_all,
             task_namespace: config.task_namespace.clone(),
             features: NamedLine::new(Repeats::Added),
@@ -125,11 +145,13 @@ impl VwParser {
             if rule.may_miss() { Ok(()) } else { Err((start, problem)) }
         };
         if !self.one_vs_all {
-            let (number, at) = match label {
-                None => missing(&self.rule).map(|()| (NO_LABEL, start))?,
-                Some((token, at)) => (self.rule.read(token).map_err(|problem| (at, problem))?, at),
+            let label = match label {
+                None => missing(&self.rule).map(|()| NO_LABEL)?,
+                Some((token, at)) => {
+                    let read = self.rule.read(token).and_then(|label| self.rule.accept(label, token));
+                    read.map_err(|problem| (at, problem))?
+                }
             };
-            let label = self.rule.accept(number).map_err(|problem| (at, problem))?;
             let (name, at) = task.unwrap_or((UNNAMED_TASK, start));
             return Ok(Target::Task { name, at, label });
         }
@@ -175,9 +197,14 @@ impl LineParser for VwParser {
                 None => None,
             };
         }
+        head.put_extras(batch, self.task_namespace.is_some())?;
         let mut class = String::new();
         let target = self.target(head.label, first, task, &mut class)?;
         self.features.finish(&target, batch, tasks, names)
+    }
+
+    fn rule(&mut self) -> &mut LabelRule {
+        &mut self.rule
     }
 
     fn restart(&mut self) {
@@ -185,7 +212,7 @@ impl LineParser for VwParser {
     }
 }
 
-/// Label, importance and tag: a word that touches the bar is a tag, and so is one that begins with `'`.
+/// Label, importance, base and tag: a word that touches the bar is a tag, and so is one that begins with `'`.
 fn head(buffer: &[u8], first: usize, bar: usize) -> Result<Head<'_>, Bad> {
     let mut words = Vec::new();
     let mut at = first;
@@ -200,10 +227,11 @@ fn head(buffer: &[u8], first: usize, bar: usize) -> Result<Head<'_>, Bad> {
     let is_tag = |(word, at): &(&[u8], usize)| word[0] == b'\'' || at + word.len() == bar;
     let tag =
         words.pop_if(|word| is_tag(word)).map(|(word, at)| (word.strip_prefix(b"'").unwrap_or(word), at));
-    if let Some((word, at)) = words.get(1).filter(|(word, _)| parse_f64(word) != Some(1.0)).or(words.get(2)) {
+    if let Some((word, at)) = words.get(3) {
         return Err((*at, Problem::Importance { found: shown(word) }));
     }
-    Ok(Head { label: words.first().copied(), tag })
+    let word = |at: usize| words.get(at).copied();
+    Ok(Head { label: word(0), importance: word(1), base: word(2), tag })
 }
 
 /// End of a word among the features: a blank or a bar.

@@ -143,6 +143,16 @@ impl SharedOwn {
         }))
     }
 
+    /// Non-zero weights of the shared vector, by feature.
+    pub(crate) fn shared_weights(&self) -> Vec<(u32, f64)> {
+        self.tables.by_feature((0..).zip(self.shared.iter().copied()).skip(1))
+    }
+
+    /// Non-zero weights of a task's own vector, by feature, times a factor.
+    pub(crate) fn own_weights(&self, task: TaskId, factor: f64) -> Vec<(u32, f64)> {
+        self.tables.by_feature(self.tables.entries(task).map(|(slot, weight)| (slot, factor * weight)))
+    }
+
     /// Bytes held.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.tables.heap_bytes() + self.shared.capacity() * size_of::<f64>()

@@ -357,6 +357,19 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         }))
     }
 
+    /// Non-zero numbers by feature, of what the tasks of a group share.
+    pub(crate) fn shared_weights(&self, group: usize, weight: impl Fn(&[f64; S]) -> f64) -> Vec<(u32, f64)> {
+        let shared = self.shared_rows();
+        let slots = 1..self.slots() as u32;
+        self.tables.by_feature(slots.map(|slot| (slot, weight(&shared[self.at(slot, group)]))))
+    }
+
+    /// Non-zero numbers by feature, of what is a task's own.
+    pub(crate) fn own_weights(&self, task: TaskId, weight: impl Fn(&[f64; O]) -> f64) -> Vec<(u32, f64)> {
+        let rows = self.tables.entries(task);
+        self.tables.by_feature(rows.map(|(slot, row)| (slot, weight(self.rows.at(row)))))
+    }
+
     /// Bytes held.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.tables.heap_bytes()

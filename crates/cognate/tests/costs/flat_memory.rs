@@ -33,7 +33,7 @@ fn most_held(learner: &Value) -> (usize, usize) {
         values.extend(indices.iter().map(|_| rng.random_range(-1.0..1.0)));
         let features = SparseView::try_new(&indices, &values).unwrap();
         let label = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
-        learner.as_learn_one().learn(Example { task: TaskId(round % 3), features, label });
+        learner.as_learn_one().learn(Example::new(TaskId(round % 3), features, label));
         if round + 1 == ROUNDS / 10 {
             early = MOST.load(Ordering::Relaxed) - before;
         }

@@ -28,7 +28,7 @@ fn time_of_learning(learner: &Value, tasks: &Tasks) -> (Duration, usize) {
             let values: Vec<f64> = indices.iter().map(|_| rng.random_range(-1.0..1.0)).collect();
             let features = SparseView::try_new(&indices, &values).unwrap();
             let label = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
-            let outcome = learner.as_learn_one().learn(Example { task: TaskId(task), features, label });
+            let outcome = learner.as_learn_one().learn(Example::new(TaskId(task), features, label));
             updates += usize::from(outcome.updated);
         }
         (start.elapsed(), updates)
@@ -77,7 +77,7 @@ fn a_prediction_for_a_new_task_takes_no_longer_than_for_an_old_one() {
     for task in 0..300 {
         let indices = [task % 20, 30 + task % 30];
         let features = SparseView::try_new(&indices, &[1.0, -1.0]).unwrap();
-        learner.as_learn_one().update(Example { task: TaskId(task), features, label: 1.0 }, 0.0);
+        learner.as_learn_one().update(Example::new(TaskId(task), features, 1.0), 0.0);
     }
     let [known, new] = [TaskId(7), TaskId(900)].map(|task| time_of_predictions(&learner, task));
     assert!(new < 5 * known, "{new:?} instead of {known:?}");

@@ -25,7 +25,7 @@ fn held_and_touched(learner: &Value, tasks: u32) -> (usize, usize) {
         let values = vec![1.0; indices.len()];
         let features = SparseView::try_new(&indices, &values).unwrap();
         let label = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
-        let example = Example { task: TaskId(at % tasks), features, label };
+        let example = Example::new(TaskId(at % tasks), features, label);
         if learner.as_learn_one().learn(example).updated {
             touched += 2 * indices.len();
         }
@@ -80,7 +80,7 @@ fn time_of_learning(learner: &Value, others: u32) -> Duration {
         let indices = [feature + 10];
         let features = SparseView::try_new(&indices, &[1.0]).unwrap();
         let label = if feature.is_multiple_of(2) { 1.0 } else { -1.0 };
-        learner.as_learn_one().learn(Example { task: TaskId(feature % 3), features, label });
+        learner.as_learn_one().learn(Example::new(TaskId(feature % 3), features, label));
     }
     let features = SparseView::try_new(&[1, 5, 8, 9], &[1.0, -0.5, 2.0, 0.25]).unwrap();
     let time = |batch: u32| {
@@ -88,7 +88,7 @@ fn time_of_learning(learner: &Value, others: u32) -> Duration {
         for at in 0..1000 {
             // Labels that change keep causing losses.
             let label = if (at + batch).is_multiple_of(2) { 1.0 } else { -1.0 };
-            learner.as_learn_one().learn(Example { task: TaskId(at % 3), features, label });
+            learner.as_learn_one().learn(Example::new(TaskId(at % 3), features, label));
         }
         start.elapsed()
     };
@@ -138,7 +138,7 @@ fn time_of_p_norm_predictions(interaction: &str, tasks: u32) -> Duration {
     let features = SparseView::try_new(&[1, 5, 8, 9], &[1.0, -0.5, 2.0, 0.25]).unwrap();
     for task in 0..tasks {
         // Given margin 0 it is a mistake, whatever the real margin is.
-        learner.as_learn_one().update(Example { task: TaskId(task), features, label: 1.0 }, 0.0);
+        learner.as_learn_one().update(Example::new(TaskId(task), features, 1.0), 0.0);
     }
     let predict = |round: u32| learner.as_predict().margin(TaskId(round % tasks), features);
     let time = |_| {

@@ -254,7 +254,7 @@ fn probabilities_are_calibrated() {
         for report in &reports[2000..] {
             let probability = inspect.probability(report.margin).unwrap();
             assert!((0.0..=1.0).contains(&probability));
-            reliability.record(probability, report.label);
+            reliability.record(probability, report.label, 1.0);
         }
         for bin in reliability.bins().iter().filter(|bin| bin.examples >= 500) {
             let [said, came] = [bin.mean_said(), bin.share_came()].map(Option::unwrap);

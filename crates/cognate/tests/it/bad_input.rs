@@ -68,8 +68,25 @@ fn bad_lines_are_refused_with_the_place() {
         (b"+1 task: 1:1", "in:1:4: found \"task:\"; expected qid:<number> or task:<name>"),
         (b"+1 task:\xff 1:1", "in:1:4: found \"task:\\xff\"; expected qid:<number> or task:<name>"),
         (b"+1 task:a\rb 1:1", "in:1:4: found \"task:a\\rb\"; expected qid:<number> or task:<name>"),
-        (b"+1 1:1 qid:3", "in:1:8: found \"qid:3\"; the task comes once, right after the label"),
-        (b"+1 qid:1 task:a 1:1", "in:1:10: found \"task:a\"; the task comes once, right after the label"),
+        (
+            b"+1 1:1 qid:3",
+            "in:1:8: found \"qid:3\"; task, weight and id come once each, between label and features",
+        ),
+        (
+            b"+1 qid:1 task:a 1:1",
+            "in:1:10: found \"task:a\"; task, weight and id come once each, between label and features",
+        ),
+        (
+            b"+1 weight:1 id:a weight:1 1:1",
+            "in:1:18: found \"weight:1\"; task, weight and id come once each, between label and features",
+        ),
+        (
+            b"+1 id:a qid:1 1:1",
+            "in:1:9: found \"qid:1\"; task, weight and id come once each, between label and features",
+        ),
+        (b"+1 weight:-1 1:1", "in:1:4: found weight \"-1\"; expected a number from 0 to 1e150"),
+        (b"+1 qid:1 weight:nan 1:1", "in:1:10: found weight \"nan\"; expected a number from 0 to 1e150"),
+        (b"+1 id: 1:1", "in:1:4: found id \"\"; expected text in UTF-8, without control characters"),
     ] {
         assert_eq!(read(text).unwrap_err(), message, "{}", text.escape_ascii());
         // The same after a good line, and before one.

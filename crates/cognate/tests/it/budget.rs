@@ -85,7 +85,7 @@ struct Line {
 impl Line {
     fn example(&self) -> Example<'_> {
         let features = SparseView::try_new(&self.indices, &self.values).unwrap();
-        Example { task: self.task, features, label: self.label }
+        Example::new(self.task, features, self.label)
     }
 }
 

@@ -194,7 +194,7 @@ fn sparse(stream: &Rounds) -> Rounds {
 
 fn example<'a>(indices: &'a [u32], (task, x, label): &'a (usize, Vec<f64>, f64)) -> Example<'a> {
     let features = SparseView::try_new(indices, x).unwrap();
-    Example { task: TaskId(*task as u32), features, label: *label }
+    Example::new(TaskId(*task as u32), features, *label)
 }
 
 fn transcript(learner: &mut dyn Learner, rounds: &Rounds) -> Transcript {

@@ -49,6 +49,12 @@ conformance! {
         adaptive_average_graph =
             r#"{"adaptive": {"average": true, "interaction": {"graph": {"edges": [["b", "a"], ["c", "a", 0.5]]}}}}"#,
         adaptive_groups = r#"{"adaptive": {"groups": 3, "forget": 40}}"#,
+        adaptive_squares = r#"{"adaptive": {"loss": "squares"}}"#,
+        adaptive_squares_alone = r#"{"adaptive": {"loss": "squares", "interaction": "independent", "forget": 9}}"#,
+        adaptive_absolute_pooled = r#"{"adaptive": {"loss": "absolute", "interaction": "pooled", "average": true}}"#,
+        adaptive_quantile_groups = r#"{"adaptive": {"loss": {"quantile": {"q": 0.9}}, "groups": 3}}"#,
+        adaptive_squares_graph =
+            r#"{"adaptive": {"loss": "squares", "interaction": {"graph": {"edges": [["b", "a"], ["7", "c"]]}}}}"#,
         adaptive_graph =
             r#"{"adaptive": {"interaction": {"graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}}"#,
         adaptive_matrix = r#"{"adaptive": {"loss": "hinge", "forget": 9, "interaction": {"matrix": {"rows":
@@ -130,6 +136,7 @@ conformance! {
         passive_aggressive = r#""passive-aggressive""#,
         passive_aggressive_global = r#"{"passive-aggressive": {"scope": "global", "variant": "pa"}}"#,
         passive_aggressive_smooth = r#"{"passive-aggressive": {"variant": "pa2", "c": 0.1}}"#,
+        passive_aggressive_real = r#"{"passive-aggressive": {"loss": {"epsilon-insensitive": {"epsilon": 0.05}}}}"#,
         collaborative = r#""collaborative""#,
         collaborative_apart = r#"{"collaborative": {"own": 2, "global": 0, "c": 0.1}}"#,
         collaborative_slow = r#"{"collaborative": {"own": 2, "global": 1, "c": 0.5, "c-global": 0.1}}"#,
@@ -147,6 +154,7 @@ conformance! {
         bad_values_are_rejected_by_name,
         predicts_before_learning,
         margin_is_pure,
+        variance_is_sound_and_shrinks,
         margins_are_one_by_one,
         learn_is_margin_then_update,
         learn_batch_is_one_by_one,

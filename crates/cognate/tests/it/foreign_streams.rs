@@ -28,7 +28,7 @@ fn streams_that_number_other_tasks_are_refused() {
     refuses(&mut model, &mut fresh().into_memory().unwrap(), &not_next("eve"));
     let mut memory = Memory::new();
     let features = SparseView::try_new(&[0], &[1.0]).unwrap();
-    memory.push("eve", Example { task: TaskId(0), features, label: 1.0 });
+    memory.push("eve", Example::new(TaskId(0), features, 1.0));
     refuses(&mut model, &mut memory, &not_next("eve"));
     // The other way round: the stream takes ann and bob for known.
     let mut stranger = perceptron(&json!({}));

@@ -91,9 +91,9 @@ fn counts_that_could_overflow_are_refused() {
     for count in [(1_u64 << 53) + 1, u64::MAX] {
         let error = with_header(&model, |header| header["rounds"] = count.into()).map(|_| ()).unwrap_err();
         assert!(error.contains(&format!("a count of {count}; at most 9007199254740992")), "{error}");
-        // The first count of the first task, in a map of one entry with one block.
+        // The first count of the first task, in the one block of the first entry of a map.
         let mut parts = sections(&model.to_bytes());
-        let first = parts[2].len() - 2 * 7 * 8;
+        let first = 1 + b"-counts".len() + 1 + 2;
         parts[2][first..first + 8].copy_from_slice(&count.to_le_bytes());
         let error = Model::from_bytes(&assembled(FORMAT_VERSION, &parts)).map(|_| ()).unwrap_err();
         assert!(error.to_string().contains(&format!("a count of {count}")), "{error}");

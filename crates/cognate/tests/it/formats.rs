@@ -114,17 +114,12 @@ fn bad_vw_lines_are_refused_with_the_place() {
         (&b"+1 qid:3 1:1"[..], "1: found \"+1\"; expected a line with `|` before its features"),
         (b"|f a", "1: found \"|\"; expected a label, -1 or +1, or 0 or 1"),
         (b"7 |f a", "1: found label \"7\"; expected -1 or +1, or 0 or 1"),
-        (
-            b"1 2.5 |f a",
-            "3: found \"2.5\" after the label; expected an importance of 1, or none, then a tag, then `|`",
-        ),
-        (
-            b"1 1 0.5 |f a",
-            "5: found \"0.5\" after the label; expected an importance of 1, or none, then a tag, then `|`",
-        ),
+        (b"1 -2.5 |f a", "3: found weight \"-2.5\"; expected a number from 0 to 1e150"),
+        (b"1 nan 'x |f a", "3: found weight \"nan\"; expected a number from 0 to 1e150"),
+        (b"1 1 x |f a", "5: found offset \"x\"; expected a finite number of at most 1e150"),
         (
             b"1 1 1 1 1 1 1 |f a",
-            "9: found \"1\" after the label; expected an importance of 1, or none, then a tag, then `|`",
+            "9: found \"1\" after the label; expected an importance, a base, a tag, or none of them, then `|`",
         ),
         (b"1 |f a:x", "8: found value \"x\"; expected a finite number of at most 1e150"),
         (b"1 |f a:", "8: found value \"\"; expected a finite number of at most 1e150"),
@@ -192,12 +187,13 @@ fn bad_csv_rows_are_refused_with_the_place() {
         (b"a,,2,red", "3: found an empty cell; expected a label, -1 or +1, or 0 or 1"),
         (b",1,2,red", "1: found \"\"; expected the name of a task"),
         (b"a\0,1,2,red", "1: found \"a\\u{0}\"; expected the name of a task"),
-        (b"a,1,nan,red", "5: found value \"nan\"; expected a finite number of at most 1e150"),
+        (b"a,NA,2,red", "3: found an empty cell; expected a label, -1 or +1, or 0 or 1"),
+        (b"a,1,inf,red", "5: found value \"inf\"; expected a finite number of at most 1e150"),
         (b"a,1, -1e999,red", "6: found value \"-1e999\"; expected a finite number of at most 1e150"),
-        (b"a,1,2,\"red", "7: found a quote that is not closed on its line; expected a second one"),
+        (b"a,1,2,\"red", "7: found a quote that is not closed; expected a second one"),
         (
             b"a,1,2,\"red\"x,",
-            "12: found \"x\" after a closing quote; expected a comma or the end of the line",
+            "12: found \"x\" after a closing quote; expected a separator or the end of the line",
         ),
         (b"a,1,2,\xff", "7: found \"\\xff\"; expected text in UTF-8"),
     ] {
@@ -207,7 +203,7 @@ fn bad_csv_rows_are_refused_with_the_place() {
         ("a,b,a,label\n", "in:1:5: found column \"a\" a second time; column 1 has the same name"),
         ("a,,label\n", "in:1:3: column 2 has no name; expected a header"),
         ("lable,x\n", "in:1:1: no column is called \"label\"; the header has (lable, x)"),
-        ("label,\"x\n", "in:1:7: found a quote that is not closed on its line; expected a second one"),
+        ("label,\"x\n", "in:1:7: found a quote that is not closed; expected a second one"),
     ] {
         let skipping = labels(Labels::Optional).skip_bad(99);
         let (_, error) = rows(&[format!("{header}1,2\n").as_bytes()], &csv, &skipping);
@@ -283,7 +279,9 @@ fn bad_json_lines_are_refused_with_the_place() {
         ),
         (
             br#"{"lable":1,"features":{}}"#,
-            "2: found key \"lable\"; expected \"task\", \"label\" or \"features\"".to_owned(),
+            "2: found key \"lable\"; expected one of \"task\", \"label\", \"features\", \"weight\", \"id\", \"time\", \
+             \"offset\""
+                .to_owned(),
         ),
         (
             br#"{"label":1,"label":1,"features":{}}"#,

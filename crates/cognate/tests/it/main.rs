@@ -1,6 +1,7 @@
 //! The library as its users see it; one module per question, which its first line states.
 
 mod adaptive;
+mod adaptive_real;
 mod bad_input;
 mod bounds;
 mod budget;
@@ -8,6 +9,7 @@ mod certificates;
 mod conformance;
 mod convex;
 mod door;
+mod extras;
 mod extremes;
 mod family;
 mod first_example;
@@ -16,6 +18,7 @@ mod forged_models;
 mod forgetting;
 mod formats;
 mod identities;
+mod label_names;
 mod names;
 mod properties;
 mod queries;
@@ -31,6 +34,8 @@ mod streams;
 mod strengths;
 mod support;
 mod tables;
+mod uncertainty;
 mod unusual;
 mod vectors;
 mod version_1;
+mod weights;

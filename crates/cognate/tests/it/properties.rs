@@ -29,7 +29,7 @@ impl Owned {
     fn write(&self, out: &mut Vec<u8>) {
         let (indices, values): (Vec<u32>, Vec<f64>) = self.features.iter().copied().unzip();
         let features = SparseView::try_new(&indices, &values).unwrap();
-        let example = Example { task: TaskId(0), features, label: self.label };
+        let example = Example::new(TaskId(0), features, self.label);
         write_example(out, &self.task, example).unwrap();
     }
 }
@@ -49,7 +49,7 @@ fn read(text: &[u8], config: &RunConfig, options: &ReadOptions) -> (Vec<Owned>, 
         for name in batch.new_tasks() {
             tasks.meet(name).unwrap();
         }
-        for Example { task, features, label } in batch.examples() {
+        for Example { task, features, label, .. } in batch.examples() {
             SparseView::try_new(features.indices(), features.values()).unwrap();
             let unlabelled = label.is_nan() && options.labels != Labels::Required;
             assert!(label.to_bits() == 1.0_f64.copysign(label).to_bits() || unlabelled, "label {label}");

@@ -367,7 +367,7 @@ fn a_stream_from_memory_may_lack_labels_and_has_no_lines() {
     let mut memory = Memory::new();
     let features = SparseView::try_new(&[2], &[1.0]).unwrap();
     for label in [1.0, f64::NAN] {
-        memory.push("a", Example { task: TaskId(0), features, label });
+        memory.push("a", Example::new(TaskId(0), features, label));
     }
     let (mut model, mut watch) = (harness::model(&json!({"learner": "perceptron"})), Watch::default());
     model.learn(&mut memory, &RunOptions::default(), &mut watch).unwrap();
@@ -417,7 +417,7 @@ fn a_hundred_thousand_tasks_are_asked_as_fast_as_ten() {
         let features = SparseView::try_new(&[0], &[1.0]).unwrap();
         for at in 0..200_000 {
             let label = if at % 7 == 0 { -1.0 } else { 1.0 };
-            memory.push(&(at % 100_000).to_string(), Example { task: TaskId(0), features, label });
+            memory.push(&(at % 100_000).to_string(), Example::new(TaskId(0), features, label));
         }
         model.learn(&mut memory, &RunOptions::default(), &mut ()).unwrap();
         assert_eq!(model.learner().as_inspect().tasks(), 100_000);

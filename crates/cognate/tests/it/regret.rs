@@ -128,7 +128,7 @@ fn paid(learner: &Value, samples: &[Sample]) -> f64 {
         let mut round = Batch::default();
         for sample in samples {
             let features = SparseView::try_new(&indices, &sample.x).unwrap();
-            round.push(Example { task: TaskId(sample.task as u32), features, label: sample.label });
+            round.push(Example::new(TaskId(sample.task as u32), features, sample.label));
         }
         learner.as_learn_one().learn_round(&round, &mut outcomes);
         for (sample, outcome) in samples.iter().zip(&outcomes) {

@@ -295,7 +295,7 @@ fn norms_do_not_drift() {
             let values: Vec<f64> = sample.x.iter().map(|x| size * x).collect();
             let features = SparseView::try_new(&indices, &values).unwrap();
             let label = if at % 2 == 0 { sample.label } else { -sample.label };
-            let example = Example { task: TaskId(sample.task as u32), features, label };
+            let example = Example::new(TaskId(sample.task as u32), features, label);
             updates += usize::from(built.as_learn_one().learn(example).updated);
             if at % 10_007 == 0 && at > 0 {
                 let tasks = first_tasks(built.as_inspect().tasks());
@@ -468,7 +468,7 @@ fn clip_shuts_out_a_task_with_huge_values() {
         let values: Vec<f64> = example.features.values().iter().map(|value| size * value).collect();
         let features = SparseView::try_new(example.features.indices(), &values).unwrap();
         clean.push(task, Example { label, ..example });
-        spoilt.push(task, Example { task: TaskId(0), features, label });
+        spoilt.push(task, Example::new(TaskId(0), features, label));
     }
     for learner in [
         json!({"perceptron": {"interaction": "pooled"}}),

@@ -10,7 +10,9 @@ use std::path::Path;
 use crate::support::figure1::Figure1;
 use crate::support::harness;
 use crate::support::matrices::{Matrix, coupled, graph, inverse};
-use crate::support::model_files::{FORMAT_VERSION, assembled, fixture, fixture_of, released, sections};
+use crate::support::model_files::{
+    FORMAT_VERSION, alike, assembled, fixture, fixture_of, released, sections,
+};
 use crate::support::readers::{input, reader_for};
 use crate::support::texts::{LINES, texts};
 use cognate::internal::generator;
@@ -142,11 +144,14 @@ fn released_models_load_and_predict_as_ever() {
 fn todays_writer_writes_the_released_bytes() {
     for kept in fixtures() {
         let model = learnt(&kept);
-        let path = fixture_of(kept.name, &model);
+        let path = fixture_of(&format!("sums-{}", kept.name), &model);
         assert!(fs::read(&path).unwrap() == model.to_bytes(), "{} is written otherwise now", kept.name);
         for version in 1..=FORMAT_VERSION {
             let loaded = Model::load(fixture(version, kept.name)).unwrap();
-            assert!(loaded.to_bytes() == model.to_bytes(), "{} comes back otherwise", kept.name);
+            assert!(alike(&loaded.to_bytes(), &model.to_bytes()), "{} comes back otherwise", kept.name);
+            // What was not counted then is unknown, not 0.
+            assert_eq!(loaded.metrics().total().constant_error(), None);
+            assert_eq!(loaded.metrics().learnt().examples(), 0);
         }
     }
 }
@@ -160,10 +165,10 @@ fn models_of_every_format_and_naming_are_written_and_read_as_ever() {
         let (name, mut today) = (format!("text-{}{since}", text.name), text.model());
         learn_text(&mut today, &text.text(0..LINES / 2));
         let mut kept = released(&fixture_of(&name, &today));
-        assert!(kept.to_bytes() == today.to_bytes(), "{name} is written otherwise now");
+        assert!(alike(&kept.to_bytes(), &today.to_bytes()), "{name} is written otherwise now");
         learn_text(&mut kept, &text.text(LINES / 2..LINES));
         learn_text(&mut today, &text.text(LINES / 2..LINES));
-        assert!(kept.to_bytes() == today.to_bytes(), "{name} goes on otherwise");
+        assert!(alike(&kept.to_bytes(), &today.to_bytes()), "{name} goes on otherwise");
     }
 }
 
@@ -174,10 +179,10 @@ fn models_of_csv_without_kinds_of_columns_go_on_as_ever() {
     let mut old = released(&fixture(2, "text-csv"));
     let mut today = text.model();
     learn_text(&mut today, &text.text(0..LINES / 2));
-    assert!(old.to_bytes() != today.to_bytes(), "the old one has no columns");
+    assert!(!alike(&old.to_bytes(), &today.to_bytes()), "the old one has no columns");
     learn_text(&mut old, &text.text(LINES / 2..LINES));
     learn_text(&mut today, &text.text(LINES / 2..LINES));
-    assert!(old.to_bytes() == today.to_bytes());
+    assert!(alike(&old.to_bytes(), &today.to_bytes()));
 }
 
 /// Learns text in the model's own format.
@@ -349,7 +354,7 @@ fn a_model_that_asks_for_some_labels_is_written_and_asks_as_ever() {
     fixture_of("perceptron-query", &today);
     for version in 1..=FORMAT_VERSION {
         let released = released(&fixture(version, "perceptron-query"));
-        assert!(released.to_bytes() == today.to_bytes());
+        assert!(alike(&released.to_bytes(), &today.to_bytes()));
         let metrics = released.metrics();
         assert_eq!((released.rounds(), metrics.total().examples, metrics.unlabelled()), (75, 60, 15));
         assert_eq!((metrics.total().queries, metrics.asked()), (39, 9));

@@ -57,7 +57,7 @@ fn every_layout_is_the_same_rows_as_a_stream() {
     fresh.table(&table, &tasks).unwrap().fill(&mut scaled).unwrap();
     for (at, name) in ["7", "b", "7"].into_iter().enumerate() {
         let Example { features, .. } = scaled.example(at);
-        memory.push(name, Example { task: TaskId(0), features, label: LABELS[at] });
+        memory.push(name, Example::new(TaskId(0), features, LABELS[at]));
     }
     fresh.learn(&mut memory, &RunOptions::default(), &mut ()).unwrap();
     let (starts, indices) = (STARTS.map(i64::from), INDICES.map(i64::from));

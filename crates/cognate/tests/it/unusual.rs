@@ -22,13 +22,16 @@ fn model(config: &Value) -> Model {
 fn unusual(model: &Model, change: impl FnOnce(&mut Value, &mut [[u64; 7]; 2])) -> Vec<String> {
     let mut parts = sections(&model.to_bytes());
     let mut header: Value = serde_json::from_slice(&parts[0]).unwrap();
-    let start = parts[2].len() - 2 * 7 * 8;
+    // A map whose first entry is the counts, in a sequence of one block of 112 bytes.
+    let start = 1 + b"-counts".len() + 1 + 2;
     let number = |at: usize| u64::from_le_bytes(parts[2][start + 8 * at..][..8].try_into().unwrap());
     let mut counts: [[u64; 7]; 2] =
         std::array::from_fn(|task| std::array::from_fn(|at| number(7 * task + at)));
     change(&mut header, &mut counts);
     parts[0] = serde_json::to_vec(&header).unwrap();
+    // Sums and samples, which would contradict other counts, are left out: a map of one entry.
     parts[2].truncate(start);
+    parts[2][0] = 0x81;
     parts[2].extend(counts.as_flattened().iter().flat_map(|count| count.to_le_bytes()));
     let model = Model::from_bytes(&assembled(FORMAT_VERSION, &parts)).unwrap();
     model.unusual().iter().map(ToString::to_string).collect()

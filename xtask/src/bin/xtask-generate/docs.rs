@@ -19,11 +19,23 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
 
 fn table() -> String {
     let mut text =
-        "| id | what | predict | update | memory | paper |\n|---|---|---|---|---|---|\n".to_owned();
+        "| id | what | predict | update | memory | takes | paper |\n|---|---|---|---|---|---|---|\n"
+            .to_owned();
     for about in REGISTRY {
         text += &format!(
-            "| `{}` | {} | {} | {} | {} | {} |\n",
-            about.id, about.title, about.predict_cost, about.update_cost, about.memory, about.paper
+            "| `{}` | {} | {} | {} | {} | {} | {} |\n",
+            about.id,
+            about.title,
+            about.predict_cost,
+            about.update_cost,
+            about.memory,
+            match (about.weights, about.offsets) {
+                (true, true) => "weights, offsets",
+                (true, false) => "weights",
+                (false, true) => "offsets",
+                (false, false) => "",
+            },
+            about.paper
         );
     }
     text

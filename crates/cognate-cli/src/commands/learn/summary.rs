@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use cognate::fit::Kind;
+use cognate::metrics::{Measures, Tally};
 use cognate::model::ModelConfig;
-use cognate::{LearnerConfig, Model, QueryConfig};
+use cognate::{LearnerConfig, Model, QueryConfig, TaskId};
 use serde::Serialize;
 
+use crate::judging::{Judged, digits, second_sentence, sentence, shown};
 use crate::output::{self, shown_name, table};
 use crate::peak_memory::peak_memory_bytes;
 use cognate_plot::numbers::{count, duration, percent};
@@ -54,13 +57,16 @@ impl Finished {
 pub(super) struct Summary<'a> {
     examples: u64,
     mistakes: u64,
-    error: f64,
-    f1: f64,
+    #[serde(flatten)]
+    measures: Measures,
     updates: u64,
     queries: u64,
     unlabelled: u64,
     asked: u64,
     skipped: u64,
+    /// One by one, where there were several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passes: Vec<PassRow>,
     tasks: TaskRows<'a>,
     learner: &'a LearnerConfig,
     query: &'a QueryConfig,
@@ -71,8 +77,26 @@ pub(super) struct Summary<'a> {
     peak_memory_bytes: Option<u64>,
 }
 
+/// The summary behind the lines of a trace.
+#[derive(Serialize)]
+pub(super) struct LastLine<'a> {
+    pub(super) summary: Summary<'a>,
+}
+
 /// The tasks of a model, one row each, made while they are written: there may be a million.
-struct TaskRows<'a>(&'a Model);
+struct TaskRows<'a>(&'a Model, &'a Judged);
+
+/// A pass over the stream.
+#[derive(Serialize)]
+struct PassRow {
+    pass: usize,
+    /// Whether its examples had been seen in an earlier pass.
+    seen_before: bool,
+    examples: u64,
+    mistakes: u64,
+    #[serde(flatten)]
+    measures: Measures,
+}
 
 impl Serialize for TaskRows<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -81,10 +105,8 @@ impl Serialize for TaskRows<'_> {
             task: &'a str,
             examples: u64,
             mistakes: u64,
-            error: f64,
-            precision: f64,
-            recall: f64,
-            f1: f64,
+            #[serde(flatten)]
+            measures: Measures,
             updates: u64,
             queries: u64,
         }
@@ -94,10 +116,7 @@ impl Serialize for TaskRows<'_> {
                 task: self.0.tasks().name(task),
                 examples: tally.examples,
                 mistakes: tally.mistakes,
-                error: tally.error(),
-                precision: tally.precision(),
-                recall: tally.recall(),
-                f1: tally.f1(),
+                measures: tally.measures(self.1.task(task)),
                 updates: tally.updates,
                 queries: tally.queries,
             }
@@ -105,19 +124,19 @@ impl Serialize for TaskRows<'_> {
     }
 }
 
-pub(super) fn summary<'a>(model: &'a Model, run: &Finished) -> Summary<'a> {
+pub(super) fn summary<'a>(model: &'a Model, run: &Finished, judged: &'a Judged) -> Summary<'a> {
     let total = model.metrics().total();
     Summary {
         examples: total.examples,
         mistakes: total.mistakes,
-        error: total.error(),
-        f1: total.f1(),
+        measures: total.measures(judged.total()),
         updates: total.updates,
         queries: total.queries,
         unlabelled: model.metrics().unlabelled(),
         asked: model.metrics().asked(),
         skipped: run.skipped,
-        tasks: TaskRows(model),
+        passes: pass_rows(judged),
+        tasks: TaskRows(model, judged),
         learner: &model.config().learner,
         query: &model.config().query,
         config: model.config(),
@@ -128,47 +147,120 @@ pub(super) fn summary<'a>(model: &'a Model, run: &Finished) -> Summary<'a> {
     }
 }
 
+fn pass_rows(judged: &Judged) -> Vec<PassRow> {
+    let row = |(at, pass): (usize, &crate::judging::Pass)| PassRow {
+        pass: at + 1,
+        seen_before: at > 0,
+        examples: pass.tally.examples,
+        mistakes: pass.tally.mistakes,
+        measures: pass.tally.measures(pass.auc),
+    };
+    judged.passes.iter().enumerate().map(row).collect()
+}
+
 /// Most tasks that the summary for people lists.
 const LISTED: usize = 20;
 
-pub(super) fn summary_text(model: &Model, run: &Finished) -> String {
+pub(super) fn summary_text(model: &Model, run: &Finished, judged: &Judged) -> String {
     let total = model.metrics().total();
-    let asks_all = model.config().query.is_all();
-    let row = |name: String, tally: &cognate::metrics::Tally| {
-        let mut row = vec![
-            name,
-            count(tally.examples),
-            count(tally.mistakes),
-            percent(tally.error(), 2),
-            percent(tally.f1(), 2),
-            count(tally.updates),
-        ];
-        row.extend((!asks_all).then(|| count(tally.queries)));
-        row
-    };
-    let sorted = model.tasks().sorted();
-    let mut rows: Vec<_> = sorted
+    let columns = Columns::of(model);
+    let (listed, heading) = listed_tasks(model);
+    let mut rows: Vec<_> = listed
         .iter()
-        .take(LISTED)
-        .map(|task| row(shown_name(model.tasks().name(*task)), &model.metrics().task(*task)))
+        .map(|task| {
+            let name = shown_name(model.tasks().name(*task));
+            columns.row(name, &model.metrics().task(*task), judged.task(*task))
+        })
         .collect();
-    if sorted.len() > LISTED {
-        rows.push(vec![format!("… {} more", count((sorted.len() - LISTED) as u64))]);
+    if model.tasks().len() > listed.len() {
+        rows.push(vec![format!("… {} more", count((model.tasks().len() - listed.len()) as u64))]);
     }
-    rows.push(row("all".to_owned(), total));
-    let mut header = vec!["task", "examples", "mistakes", "error", "F1", "updates"];
-    header.extend((!asks_all).then_some("labels asked"));
-    let table = table(&header, rows).trim_fmt();
+    rows.push(columns.row("all".to_owned(), total, judged.total()));
+    let table = table(&columns.header(), rows).trim_fmt();
     let memory =
         peak_memory_bytes().map_or(String::new(), |peak| format!(", peak memory {}", output::bytes(peak)));
     let unlabelled = match run.unlabelled {
         0 => String::new(),
         some => format!(" and {} lines without a label", count(some)),
     };
+    let passes = judged.passes.iter().enumerate().map(|(at, pass)| {
+        let seen = if at == 0 { "" } else { ", of examples seen before" };
+        format!("pass {}{seen}: {}\n", at + 1, sentence(&pass.tally, pass.auc))
+    });
+    let all = (total.examples > 0).then(|| sentence(total, judged.total()));
+    let all = all.into_iter().chain(second_sentence(total)).map(|line| line + "\n").collect::<String>();
     format!(
-        "{table}\n\n{} examples{unlabelled} in {} ({} per second){memory}",
+        "{heading}{table}\n\n{all}{}{} examples{unlabelled} in {} ({} per second){memory}",
+        passes.collect::<String>(),
         count(run.examples),
         duration(run.seconds.as_secs_f64()),
         count(run.rate() as u64),
     )
+}
+
+/// The tasks to list, all by name or those that surely err most, and a heading that says so.
+fn listed_tasks(model: &Model) -> (Vec<TaskId>, String) {
+    let mut tasks = model.tasks().sorted();
+    if tasks.len() <= LISTED {
+        return (tasks, String::new());
+    }
+    let surely = |task: &TaskId| model.metrics().task(*task).surely_above();
+    tasks.sort_by(|one, other| surely(other).total_cmp(&surely(one)));
+    let what = if model.kind() == Some(Kind::Regression) { "RMSE" } else { "error" };
+    let heading = format!(
+        "{LISTED} of {} tasks: those of highest {what} that chance does not explain (lower 95 % bound)\n",
+        count(tasks.len() as u64)
+    );
+    tasks.truncate(LISTED);
+    (tasks, heading)
+}
+
+/// Columns of the table for people.
+struct Columns {
+    is_class: bool,
+    probabilities: bool,
+    asks_all: bool,
+}
+
+impl Columns {
+    fn of(model: &Model) -> Self {
+        Self {
+            is_class: model.kind() != Some(Kind::Regression),
+            probabilities: model.learner().as_inspect().probability(0.0).is_some(),
+            asks_all: model.config().query.is_all(),
+        }
+    }
+
+    fn header(&self) -> Vec<&'static str> {
+        let mut header = vec!["task", "examples"];
+        if self.is_class {
+            header.extend(["mistakes", "error", "constant"]);
+            header.extend(self.probabilities.then_some("log loss"));
+            header.extend(["AUC", "F1"]);
+        } else {
+            header.extend(["RMSE", "mean so far", "MAE", "R2", "loss"]);
+        }
+        header.push("updates");
+        header.extend((!self.asks_all).then_some("labels asked"));
+        header
+    }
+
+    fn row(&self, name: String, tally: &Tally, auc: Option<f64>) -> Vec<String> {
+        let mut row = vec![name, count(tally.examples)];
+        let places = |value: Option<f64>| shown(value, |value| format!("{value:.4}"));
+        if self.is_class {
+            row.push(count(tally.mistakes));
+            row.push(percent(tally.error(), 2));
+            row.push(shown(tally.constant_error(), |error| percent(error, 2)));
+            row.extend(self.probabilities.then(|| places(tally.log_loss())));
+            row.push(places(auc));
+            row.push(percent(tally.f1(), 2));
+        } else {
+            row.extend([tally.rmse(), tally.constant_rmse(), tally.mae()].map(|value| shown(value, digits)));
+            row.extend([places(tally.r2()), shown(tally.loss(), digits)]);
+        }
+        row.push(count(tally.updates));
+        row.extend((!self.asks_all).then(|| count(tally.queries)));
+        row
+    }
 }

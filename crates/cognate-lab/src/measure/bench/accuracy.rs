@@ -3,6 +3,7 @@
 //! Every classification set (unit rows, shuffled with one seed) and every stream is learnt once by every learner and by
 //! Vowpal Wabbit, each with its defaults, on the same examples in the same order. VW gets shared features (`f`), per-task
 //! features (`-q tf` without `f`), and both; with the logistic loss, and for comparison with its default, the squared one.
+//! Every number follows from the predictions before learning: VW's by `-p`, ours by an observer.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -12,17 +13,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use cognate::algorithms::{About, CostClass, Protocol};
 use cognate::stream::{Batch, Input, Memory, Order, ReadOptions, Stream as _};
-use cognate::{LearnerConfig, REGISTRY, RunConfig};
-use serde_json::{Value, json};
+use cognate::{REGISTRY, RunConfig};
+use serde_json::json;
 
+use super::figures::{Figures, our_figures, vw_figures};
 use super::files::{Folders, generated};
-use super::measure::measure as run_command;
-use super::peers::{Peer, Peers, Reported};
+use super::peers::{Peer, Peers};
 use super::presets::PRESETS;
+use super::probabilities::Probabilities;
 use crate::measure::sets::{self, run_once, task_count};
-
-/// VW's table is so large that collisions hardly matter.
-const BITS: &str = "24";
 
 /// Shared features, per-task features, both.
 const FORMS: [(&str, &[&str]); 3] =
@@ -43,6 +42,22 @@ struct Tally {
     at_most_both: usize,
     near_ours: usize,
     worst: f64,
+    /// Where `adaptive` errs more often, those not counted among them.
+    behind_vw: Vec<String>,
+    behind_ours: Vec<String>,
+}
+
+impl Tally {
+    fn losses(&self) -> String {
+        let shown = |behind: &[String]| {
+            if behind.is_empty() { "nowhere".to_owned() } else { format!("on {}", behind.join(", ")) }
+        };
+        format!(
+            "A form of VW, with either loss, errs less often than `adaptive` {}. Another of our learners errs less often {}.",
+            shown(&self.behind_vw),
+            shown(&self.behind_ours),
+        )
+    }
 }
 
 /// Measures; returns the table, and whether the promises are kept.
@@ -59,7 +74,7 @@ pub(super) fn measure(
         "| set | K | n | VW shared | own | both | squared, best | adaptive | best other | | to VW both | to VW's best | to our best |",
     );
     say(&mut text, &format!("|{}", "---|".repeat(13)));
-    let mut tally = Tally::default();
+    let (mut tally, mut probabilities) = (Tally::default(), Probabilities::default());
     let options = sets::Options { data: folders.root.join("../shared/data"), only: String::new() };
     sets::for_each(&options, |name, stream| {
         if !name.contains(only) {
@@ -69,7 +84,8 @@ pub(super) fn measure(
         let stream = Memory::load(&mut shuffled)?;
         let vw = folders.bench.join("accuracy.vw");
         write_vw(&stream, &vw)?;
-        row(folders, peers, name, &stream, &vw, Some(&mut tally), &mut text)
+        let set = Set { name, stream: &stream, vw: &vw };
+        row(folders, peers, &set, (&mut tally, true), &mut probabilities, &mut text)
     })?;
     let mut settings = Vec::new();
     for preset in PRESETS.iter().filter(|preset| preset.name.contains(only)) {
@@ -83,8 +99,9 @@ pub(super) fn measure(
         write_vw(&stream, &vw)?;
         let name = format!("{} {}", preset.letter, preset.name);
         // The promises hold where all tasks form one group; the other stream is shown but not counted.
-        let counted = if preset.groups == 1 { Some(&mut tally) } else { None };
-        row(folders, peers, &name, &stream, &vw, counted, &mut text)?;
+        let counted = preset.groups == 1;
+        let set = Set { name: &name, stream: &stream, vw: &vw };
+        row(folders, peers, &set, (&mut tally, counted), &mut probabilities, &mut text)?;
         settings.push((name, SETTINGS.iter().find(|setting| setting.stream == preset.letter), stream));
     }
     let share = |count: usize| count as f64 / tally.sets.max(1) as f64;
@@ -102,6 +119,8 @@ pub(super) fn measure(
             tally.near_ours,
         ),
     );
+    say(&mut text, &format!("\n{}\n", tally.losses()));
+    say(&mut text, &probabilities.table());
     println!("{}", if kept { "The promises are kept." } else { "A promise is broken." });
     let kept = with_settings(settings, &mut text)? && kept;
     Ok((text, kept))
@@ -157,46 +176,52 @@ fn say(text: &mut String, line: &str) {
     let _ = writeln!(text, "{line}");
 }
 
+/// What is learnt: examples in memory, and the same in VW's form.
+struct Set<'a> {
+    name: &'a str,
+    stream: &'a Memory,
+    vw: &'a Path,
+}
+
 fn row(
     folders: &Folders,
     peers: &Peers,
-    name: &str,
-    stream: &Memory,
-    vw: &Path,
-    tally: Option<&mut Tally>,
+    set: &Set<'_>,
+    (tally, counted): (&mut Tally, bool),
+    probabilities: &mut Probabilities,
     text: &mut String,
 ) -> Result<()> {
+    let Set { name, stream, vw } = *set;
     let tasks = task_count(stream);
-    let error = |form: &[&str], loss: &str| vw_error(folders, peers, vw, form, loss, stream.len());
-    let logistic = FORMS.iter().map(|(_, form)| error(form, "logistic")).collect::<Result<Vec<f64>>>()?;
-    let squared = FORMS.iter().map(|(_, form)| error(form, "squared")).collect::<Result<Vec<f64>>>()?;
+    let labels: Vec<f64> = stream.examples().map(|(_, example)| example.label).collect();
+    let of_vw = |loss: &str| {
+        FORMS
+            .iter()
+            .map(|(_, form)| vw_figures(folders, peers, vw, form, loss, &labels))
+            .collect::<Result<Vec<Figures>>>()
+    };
+    let (of_logistic, of_squared) = (of_vw("logistic")?, of_vw("squared")?);
+    let errors = |figures: &[Figures]| figures.iter().map(|one| one.error).collect::<Vec<f64>>();
+    let (logistic, squared) = (errors(&of_logistic), errors(&of_squared));
     let least = |errors: &[f64]| errors.iter().copied().fold(f64::INFINITY, f64::min);
-    let adaptive = our_error("adaptive", stream)?;
-    let mut other = (f64::INFINITY, "");
-    let online = |about: &&About| about.id != "adaptive" && about.protocol != Protocol::Batch;
-    for about in REGISTRY.iter().filter(online) {
-        // The cost of keeping examples grows with the mistakes; learners of simultaneous rounds take O(K^2 s) for a round
-        // of one example.
-        let dear = about.keeps_examples
-            || about.protocol == Protocol::AllTasks
-            || about.most_tasks.is_some_and(|most| tasks > most)
-            || (stream.len() > LONG && about.cost_class != CostClass::PerFeature);
-        if !dear {
-            let found = our_error(about.id, stream)?;
-            if found < other.0 {
-                other = (found, about.id);
-            }
-        }
-    }
+    let of_adaptive = our_figures("adaptive", stream)?;
+    let adaptive = of_adaptive.error;
+    let others = others(stream, tasks)?;
+    let other = others.iter().min_by(|(a, _), (b, _)| a.error.total_cmp(&b.error));
+    let other = other.map_or((f64::INFINITY, ""), |(figures, id)| (figures.error, *id));
+    probabilities.add(name, &labels, &of_logistic, of_adaptive, &others);
     let best = least(&logistic);
-    if let Some(tally) = tally {
+    let to = |error: f64| format!("{:+.1} %", 100.0 * (adaptive / error - 1.0));
+    let best_vw = best.min(least(&squared));
+    tally.behind_vw.extend((best_vw < adaptive).then(|| format!("{name} ({})", to(best_vw))));
+    tally.behind_ours.extend((other.0 < adaptive).then(|| format!("{name} ({}, {})", other.1, to(other.0))));
+    if counted {
         tally.sets += 1;
         tally.at_most_both += usize::from(adaptive <= logistic[2]);
         tally.near_ours += usize::from(adaptive <= (1.0 + ABOVE_OURS) * other.0);
         tally.worst = tally.worst.max(adaptive / best - 1.0);
     }
     let percent = |error: f64| format!("{:.2}", 100.0 * error);
-    let to = |error: f64| format!("{:+.1} %", 100.0 * (adaptive / error - 1.0));
     let errors = [&logistic[..], &[least(&squared), adaptive, other.0]].concat();
     // The winner of the row is bold, and so are those shown as equal.
     let winner = percent(least(&errors));
@@ -217,27 +242,22 @@ fn row(
     Ok(())
 }
 
-fn our_error(id: &str, stream: &Memory) -> Result<f64> {
-    let config = LearnerConfig::from_id(id).context("a learner of the registry")?;
-    let learner: Value = json!(config);
-    Ok(run_once(&learner, stream.clone())?.metrics().total().error())
-}
-
-fn vw_error(
-    folders: &Folders,
-    peers: &Peers,
-    data: &Path,
-    form: &[&str],
-    loss: &str,
-    examples: usize,
-) -> Result<f64> {
-    let mut words: Vec<std::ffi::OsString> = vec!["--data".into(), data.into()];
-    let usual = ["-b", BITS, "--loss_function", loss, "--binary", "--quiet"];
-    words.extend(usual.iter().chain(form).map(Into::into));
-    let (_, printed) = run_command(folders, &peers.command(folders, Peer::VowpalWabbit, words))?;
-    let reported = Reported::from_json(&serde_json::from_str(&printed)?)?;
-    ensure!(reported.examples == examples as u64, "VW read {} of {examples} examples", reported.examples);
-    reported.error.context("VW reports an error")
+/// The figures of our other learners, those left out whose cost is too high.
+fn others(stream: &Memory, tasks: usize) -> Result<Vec<(Figures, &'static str)>> {
+    let mut others = Vec::new();
+    let online = |about: &&About| about.id != "adaptive" && about.protocol != Protocol::Batch;
+    for about in REGISTRY.iter().filter(online) {
+        // The cost of keeping examples grows with the mistakes; learners of simultaneous rounds take O(K^2 s) for a round
+        // of one example.
+        let dear = about.keeps_examples
+            || about.protocol == Protocol::AllTasks
+            || about.most_tasks.is_some_and(|most| tasks > most)
+            || (stream.len() > LONG && about.cost_class != CostClass::PerFeature);
+        if !dear {
+            others.push((our_figures(about.id, stream)?, about.id));
+        }
+    }
+    Ok(others)
 }
 
 /// The examples in the order of the stream, in VW's form.

@@ -5,6 +5,7 @@
 mod accuracy;
 mod contest;
 mod convert;
+mod figures;
 mod files;
 mod instructions;
 mod limits;
@@ -12,6 +13,7 @@ mod machine;
 mod measure;
 mod peers;
 mod presets;
+mod probabilities;
 mod random;
 mod streams;
 mod sweep;
@@ -30,6 +32,23 @@ use peers::{Peer, Peers};
 use presets::Preset;
 
 use crate::measure::page;
+
+/// A Python that has Vowpal Wabbit, installed if need be; none if that cannot be.
+pub(crate) fn vowpal_wabbit() -> Option<PathBuf> {
+    let folders = Folders::open().ok()?;
+    let peers = Peers::ready(&folders, &[Peer::VowpalWabbit]);
+    peers.has(Peer::VowpalWabbit).then(|| peers.python().to_owned())
+}
+
+/// The script that runs it.
+pub(crate) fn vowpal_wabbit_script() -> Result<PathBuf> {
+    Ok(Folders::open()?.script(Peer::VowpalWabbit.script()))
+}
+
+/// The version of it that is installed.
+pub(crate) fn vowpal_wabbit_version() -> &'static str {
+    Peer::VowpalWabbit.version()
+}
 
 /// What to measure.
 #[derive(Args)]
@@ -106,7 +125,8 @@ pub(crate) fn program() -> Result<PathBuf> {
 /// Measures; `false` if `--check` found a limit broken.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let folders = Folders::open()?;
-    let peers = Peers::ready(&folders, &Peer::ALL);
+    let all = if options.accuracy { &[Peer::VowpalWabbit][..] } else { &Peer::ALL };
+    let peers = Peers::ready(&folders, all);
     if options.accuracy {
         let (text, kept) = accuracy::measure(&folders, &peers, &options.only, options.from.as_deref())?;
         if options.write {

@@ -45,7 +45,7 @@ fn made_up(tasks: usize, features: usize, seed: u64) -> Result<(Examples, String
             let own = &weights[task * features..(task + 1) * features];
             let label = x.iter().zip(own).map(|(x, w)| x * w).sum::<f64>() + NOISE * normal(&mut rng);
             let row = SparseView::try_new(&indices, &x)?;
-            memory.push(&task.to_string(), Example { task: TaskId(0), features: row, label });
+            memory.push(&task.to_string(), Example::new(TaskId(0), row, label));
             let values: Vec<String> = x.iter().map(|x| format!("{x:?}")).collect();
             let _ = writeln!(text, "{task},{label:?},{}", values.join(","));
         }
@@ -63,7 +63,7 @@ fn shared(tasks: usize, features: usize, points: usize) -> Result<Examples> {
         for task in 0..tasks {
             let label = (x[task % features] + x[(task + 1) % features]).sin() + NOISE * normal(&mut rng);
             let row = SparseView::try_new(&indices, &x)?;
-            memory.push(&task.to_string(), Example { task: TaskId(0), features: row, label });
+            memory.push(&task.to_string(), Example::new(TaskId(0), row, label));
         }
     }
     Ok(Examples::read(&mut memory, &Tasks::open())?)

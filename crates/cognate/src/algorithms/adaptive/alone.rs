@@ -11,9 +11,12 @@ use super::add_intercept;
 use super::averages::{Averages, AveragesState, less};
 use super::config::Settings;
 use super::mixer::{ALONE, PARTS};
+use super::real::Target;
 use super::rows::VectorRow;
 use super::rule::{Clock, Sizes, Usual, gain};
 use super::step::{Scale, Start, Stepped, take_step};
+use super::units::{Unit, Units, UnitsState};
+use super::variance::{ONLY, Spread};
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
 use crate::learner::Outcome;
@@ -41,6 +44,8 @@ struct State {
     pooled: bool,
     vectors: Vec<Vector>,
     averages: Option<Box<Averages>>,
+    /// Of each vector, where labels are real; each knows one task.
+    units: Vec<Units>,
     /// Scratch, not state: v x of each feature.
     rates: Vec<f64>,
 }
@@ -64,6 +69,8 @@ struct VectorStep<'a> {
     intercept: Option<&'a mut (f64, f64)>,
     averages: Option<&'a mut Averages>,
     prior: f64,
+    /// What weights are kept in, times the units of margins: 1 unless labels are real.
+    scale: f64,
     /// v x of each feature, and of the one that is always 1.
     rates: &'a mut Vec<f64>,
     rate_of_intercept: f64,
@@ -108,6 +115,7 @@ impl Stepped<1> for VectorStep<'_> {
     }
 
     fn apply(&mut self, _: &Scale, [step]: [f64; 1], h: f64) {
+        let step = self.scale * step;
         let mut rates = self.rates.iter();
         self.weights.for_each_mut(self.features, self.found, |_, row, value| {
             let row = VectorRow::of(row.each_mut());
@@ -148,20 +156,57 @@ impl State {
         self.averages.as_ref().map_or(0.0, |averages| averages.beyond(vector, x, intercept)[ALONE])
     }
 
+    /// The unit of a vector, where labels are real.
+    fn unit(&self, vector: TaskId) -> Option<Unit> {
+        self.settings.loss.real()?;
+        Some(match self.units.get(vector.index()) {
+            Some(units) => units.of(TaskId(0)),
+            None => Unit::unknown(),
+        })
+    }
+
+    /// What a margin of the weights stands for.
+    fn value(&self, vector: TaskId, margin: f64) -> f64 {
+        self.unit(vector).map_or(margin, |unit| unit.value(margin * unit.inverse()))
+    }
+
+    /// Renews the units of a vector by an example of which this was predicted; what it asks, and the scale.
+    fn renew(&mut self, example: Example<'_>, predicted: f64) -> Option<(Target, f64)> {
+        self.settings.loss.real()?;
+        let at = example.task.index();
+        if self.units.len() <= at {
+            self.units.resize(at + 1, Units::of_loss(&self.settings, false)?);
+        }
+        let only = Example { task: TaskId(0), ..example };
+        let unit = self.units[at].learn(&only, predicted);
+        Some((self.units[at].target(&unit, &only), unit.scale))
+    }
+
     /// Learns from the margin of the weights as they are, on an example whose rows have been found; whether anything changed.
-    fn update(&mut self, weights: &mut Table, example: Example<'_>, present: f64, found: &mut Found) -> bool {
-        let Example { task: vector, features, label } = example;
+    fn update(
+        &mut self,
+        weights: &mut Table,
+        example: Example<'_>,
+        present: f64,
+        renewed: Option<(Target, f64)>,
+        found: &mut Found,
+    ) -> bool {
+        let Example { task: vector, features, label, weight, .. } = example;
         let Settings { loss, forget, intercept, prior, .. } = self.settings;
         if self.vectors.len() <= vector.index() {
             self.vectors.resize(vector.index() + 1, Vector::default());
         }
         let known = &mut self.vectors[vector.index()];
-        if let Some(factor) = known.clock.tick(forget) {
+        if let Some(factor) = known.clock.tick(forget, example.time) {
             weights.change_rows(vector, |row| *VectorRow::of(row.each_mut()).precision *= factor);
             known.intercept.1 *= factor;
         }
         if label * present > loss.sure(false) || !features.norm_squared().is_finite() {
             return forget.is_some();
+        }
+        let (target, scale) = renewed.map_or((None, 1.0), |(target, scale)| (Some(target), scale));
+        if scale <= 0.0 {
+            return true;
         }
         weights.make_rows(vector, features, found);
         let mut step = VectorStep {
@@ -172,13 +217,16 @@ impl State {
             intercept: intercept.then_some(&mut known.intercept),
             averages: self.averages.as_deref_mut(),
             prior: prior.wide,
+            scale,
             rates: &mut self.rates,
             rate_of_intercept: 0.0,
         };
         let start = Start {
             loss,
             label,
-            margins: [present],
+            weight,
+            target,
+            margins: [present / scale],
             curvature: loss.curvature(present),
             seen: known.clock.factor(forget),
         };
@@ -188,8 +236,14 @@ impl State {
 
     fn learn(&mut self, weights: &mut Table, example: Example<'_>, found: &mut Found) -> Outcome {
         let present = self.present(weights, example.task, example.features, found);
-        let margin = present - self.beyond(example.task, example.features);
-        let updated = self.update(weights, example, present, found);
+        let mean = present - self.beyond(example.task, example.features);
+        let margin = self.value(example.task, mean) + example.offset;
+        if example.weight <= 0.0 {
+            return Outcome { margin, updated: false };
+        }
+        let renewed = self.renew(example, margin);
+        let present = if renewed.is_some() { present } else { present + example.offset };
+        let updated = self.update(weights, example, present, renewed, found);
         let Some(averages) = &mut self.averages else { return Outcome { margin, updated } };
         averages.count(example.task);
         Outcome { margin, updated: true }
@@ -205,6 +259,7 @@ impl Alone {
                 pooled,
                 vectors: Vec::new(),
                 averages: settings.average.then(|| Box::new(Averages::new())),
+                units: Vec::new(),
                 rates: Vec::new(),
             },
             found: Default::default(),
@@ -214,7 +269,24 @@ impl Alone {
     pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         let (mut found, vector) = (Found::default(), self.state.vector(task));
         self.weights.find(vector, x, &mut found);
-        self.state.present(&self.weights, vector, x, &found) - self.state.beyond(vector, x)
+        let margin = self.state.present(&self.weights, vector, x, &found) - self.state.beyond(vector, x);
+        self.state.value(vector, margin)
+    }
+
+    /// The variance of a margin.
+    pub(super) fn variance(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        let (mut found, vector) = (Found::default(), self.state.vector(task));
+        let Settings { forget, intercept, prior, .. } = self.state.settings;
+        let known = self.state.vectors.get(vector.index()).copied().unwrap_or_default();
+        let Some(spread) = Spread::of(&known.sizes, known.clock.factor(forget)) else { return prior.wide };
+        self.weights.find(vector, x, &mut found);
+        let inverse_prior = prior.wide.recip();
+        let mut variance = if intercept { spread.constant(inverse_prior, known.intercept.1) } else { 0.0 };
+        self.weights.for_each(x, &found, |_, row, value| {
+            let VectorRow { precision, size, .. } = VectorRow::of(*row);
+            variance += spread.share(value, size, inverse_prior, precision);
+        });
+        ONLY * variance
     }
 
     pub(super) fn learn(&mut self, example: Example<'_>) -> Outcome {
@@ -245,6 +317,7 @@ impl Alone {
             weights = less(weights, beyond);
             intercept -= beyond_intercept;
         }
+        let intercept = self.state.value(vector, intercept);
         add_intercept(&mut weights, intercept);
         weights
     }
@@ -253,6 +326,7 @@ impl Alone {
         self.weights.heap_bytes()
             + self.state.vectors.capacity() * size_of::<Vector>()
             + self.state.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
+            + self.state.units.iter().map(|units| size_of::<Units>() + units.heap_bytes()).sum::<usize>()
     }
 
     pub(super) fn state(&self) -> AloneState {
@@ -260,6 +334,7 @@ impl Alone {
             weights: self.weights.state(|_, row| *row),
             vectors: self.state.vectors.clone(),
             averages: self.state.averages.as_ref().map(|averages| averages.state()),
+            units: self.state.units.iter().map(Units::state).collect(),
         }
     }
 
@@ -267,7 +342,7 @@ impl Alone {
         self.weights = Table::restore(tasks, state.weights, |row: [f64; 3]| row)?;
         let sound = |vector: &Vector| {
             let (weight, precision) = vector.intercept;
-            vector.sizes.is_sound() && weight.is_finite() && precision.is_finite()
+            vector.sizes.is_sound() && vector.clock.is_sound() && weight.is_finite() && precision.is_finite()
         };
         // A task learns its first weight together with what else is known about it.
         let fits = self.weights.tasks() <= state.vectors.len() && state.vectors.len() <= tasks;
@@ -276,6 +351,16 @@ impl Alone {
         }
         super::averages::restore(self.state.averages.as_deref_mut(), tasks, state.averages)?;
         self.state.vectors = state.vectors;
+        let units = Units::of_loss(&self.state.settings, false);
+        if state.units.len() != units.as_ref().map_or(0, |_| self.state.vectors.len()) {
+            return Err(StateError::new("the units of labels do not fit the tasks"));
+        }
+        self.state.units.clear();
+        for saved in state.units {
+            let Some(mut units) = units.clone() else { break };
+            units.restore(1, saved)?;
+            self.state.units.push(units);
+        }
         for (task, vector) in (0..).zip(&mut self.state.vectors) {
             vector.sizes.recall(self.weights.rows_of(TaskId(task)).map(|row| VectorRow::of(*row).size));
         }
@@ -290,6 +375,8 @@ pub(crate) struct AloneState {
     vectors: Vec<Vector>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     averages: Option<AveragesState>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    units: Vec<UnitsState>,
 }
 
 impl AloneState {
@@ -301,6 +388,9 @@ impl AloneState {
         self.weights.remove_task(task);
         if task < self.vectors.len() {
             self.vectors.remove(task);
+        }
+        if task < self.units.len() {
+            self.units.remove(task);
         }
         self.averages.iter_mut().for_each(|averages| averages.remove_task(task));
     }

@@ -3,10 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rule::Loss;
-use crate::algorithms::{Parameters, check_positive};
+use super::forget::Forget;
+use super::real::Real;
+use super::rule::{HalfLife, Loss};
+use crate::algorithms::{Parameters, Unfit, check_positive};
 use crate::choice::Tunable;
 use crate::error::ConfigProblem;
+use crate::fit::Kind;
 use crate::interaction::{CoupledConfig, InteractionConfig};
 
 /// Parameters of `adaptive`.
@@ -17,10 +20,10 @@ pub struct AdaptiveConfig {
     pub interaction: InteractionConfig,
     /// Loss to minimise
     pub loss: Loss,
-    /// Half-life in examples: what was learnt that long ago counts half as much as what is new; left out, nothing is forgotten
+    /// Half-life in examples, or as a time like "7d" where examples have times (s, m, h, d or w): what was learnt that long ago
+    /// counts half as much as what is new; left out, nothing is forgotten
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub forget: Option<f64>,
+    pub forget: Option<Forget>,
     /// Predict with averaged weights, recent ones weighted more: steadier, seldom better; not with `forget`
     pub average: bool,
     /// Groups that tasks sort themselves into, each with shared weights of its own: for tasks of several kinds; with b = "auto"
@@ -53,7 +56,8 @@ impl Parameters for AdaptiveConfig {
         let mut problems: Vec<ConfigProblem> =
             problems.map(|problem| problem.within("interaction")).collect();
         problems.extend(check_positive("rate", self.rate));
-        problems.extend(self.forget.and_then(|half_life| check_positive("forget", half_life)));
+        problems.extend(self.forget.as_ref().and_then(Forget::problem));
+        problems.extend(self.loss.problem());
         if self.average && self.forget.is_some() {
             let message = "the mean of all weights forgets nothing; take `average` or `forget`";
             problems.push(ConfigProblem::new("average", message));
@@ -72,6 +76,22 @@ impl Parameters for AdaptiveConfig {
         problems
     }
 
+    fn kind(&self) -> Kind {
+        if self.loss.real().is_some() { Kind::Regression } else { Kind::Classification }
+    }
+
+    fn unfit(&self, label: f64) -> Option<Unfit> {
+        match self.loss.real()? {
+            Real::Poisson if label < 0.0 => Some(Unfit::NegativeCount(label)),
+            _ if label.abs() > MOST => Some(Unfit::HugeLabel(label)),
+            _ => None,
+        }
+    }
+
+    fn needs_times(&self) -> bool {
+        matches!(self.forget, Some(Forget::Time(_)))
+    }
+
     fn interaction(&self) -> Option<&InteractionConfig> {
         Some(&self.interaction)
     }
@@ -80,6 +100,9 @@ impl Parameters for AdaptiveConfig {
         Some(&mut self.interaction)
     }
 }
+
+/// Labels at most, so that squares of them are numbers.
+const MOST: f64 = 1e100;
 
 /// Groups at most: every example is weighed against each.
 const MOST_GROUPS: usize = 64;
@@ -94,6 +117,10 @@ const NARROW: f64 = 5.0;
 /// Of a member that is the only one.
 const ONLY: f64 = 10.0;
 
+/// Of members for real labels, in units of the labels' deviation: it is known there how much there is to explain.
+const WIDE_REAL: f64 = 10.0;
+const NARROW_REAL: f64 = 1.0;
+
 /// p: the prior variance of a member's margin, `rate` taken into account.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Prior {
@@ -107,7 +134,7 @@ pub(super) struct Prior {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Settings {
     pub(super) loss: Loss,
-    pub(super) forget: Option<f64>,
+    pub(super) forget: Option<HalfLife>,
     pub(super) intercept: bool,
     pub(super) average: bool,
     pub(super) groups: usize,
@@ -116,15 +143,19 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn of(config: &AdaptiveConfig, mixture: bool) -> Self {
-        let AdaptiveConfig { loss, forget, average, groups, intercept, rate, .. } = *config;
-        let wide = if mixture { WIDE } else { ONLY };
+        let AdaptiveConfig { loss, average, groups, intercept, rate, .. } = *config;
+        let forget = config.forget.as_ref().and_then(Forget::half_life);
+        let (wide, narrow) = match loss.real() {
+            None => (if mixture { WIDE } else { ONLY }, NARROW),
+            Some(_) => (WIDE_REAL, NARROW_REAL),
+        };
         Self {
             loss,
             forget,
             average,
             groups,
             intercept,
-            prior: Prior { wide: wide * rate, narrow: NARROW * rate },
+            prior: Prior { wide: wide * rate, narrow: narrow * rate },
         }
     }
 }

@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::implicit_steps;
+use super::rule::{curvature, implicit_steps, weighted_curvature};
 use super::trust::{LOUDEST, Lean};
 use crate::block::Block;
 use crate::error::StateError;
@@ -42,16 +42,19 @@ impl Default for Opinion {
 }
 
 impl Opinion {
-    /// Learns how a label goes with what the pooled member says; the newest loss counts so much.
-    fn learn(&mut self, label: f64, pooled: f64, newest: f64) {
+    /// Learns how a label of some importance goes with what the pooled member says; the newest loss counts so much.
+    fn learn(&mut self, (label, importance): (f64, f64), pooled: f64, newest: f64) {
         let (z, Lean { weight, precision }) = (pooled.clamp(-LOUDEST, LOUDEST), self.lean);
         if !z.is_finite() {
             return;
         }
         let agreed = label * weight * z;
-        let taken = implicit_steps([agreed], [z * z / precision]);
+        let variance = z * z / precision;
+        let taken = implicit_steps([agreed], [importance * variance]);
+        let step = importance * taken.steps[0];
+        let h = weighted_curvature(importance, taken.curvatures[0], || curvature(agreed + variance * step));
         self.loss += newest * ((-agreed).max(0.0) + (-agreed.abs()).exp().ln_1p() - self.loss);
-        self.lean.learn(label, z, taken.steps[0], taken.curvatures[0]);
+        self.lean.learn(z, label * step, h);
     }
 }
 
@@ -85,8 +88,9 @@ impl Groups {
         &mut self.said
     }
 
-    /// Learns from what the pooled members have said to an example of a task in this group; where it goes, if anywhere.
-    pub(super) fn learn(&mut self, task: TaskId, label: f64, group: usize) -> Option<Move> {
+    /// Learns from what the pooled members have said to an example of a task in this group, with its label and importance; where
+    /// it goes, if anywhere.
+    pub(super) fn learn(&mut self, task: TaskId, label: (f64, f64), group: usize) -> Option<Move> {
         let (at, count) = (task.index(), self.count);
         if self.examples.len() <= at {
             self.examples.resize(at + 1, 0);
@@ -172,7 +176,7 @@ mod tests {
             let label = if round % 3 == 0 { 1.0 } else { -1.0 };
             let guess = if round % 4 < 2 { 0.8 } else { -0.8 };
             groups.said().copy_from_slice(&[guess, -0.9 * label]);
-            if let Some(there) = groups.learn(task, label, group) {
+            if let Some(there) = groups.learn(task, (label, 1.0), group) {
                 (group, moves) = (there.group, moves + 1);
                 assert!(round + 1 >= FIRST as i32 && there.lean.weight < 0.0, "{round}: {there:?}");
             }

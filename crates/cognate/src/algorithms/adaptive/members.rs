@@ -63,6 +63,8 @@ pub(super) struct MembersStep<'a> {
     pub(super) intercepts: Option<(&'a mut [f64; SHARED], &'a mut [f64; OWN])>,
     pub(super) inverse_priors: PerPart,
     pub(super) side: f64,
+    /// What own weights are kept in, times the units of margins: 1 unless labels are real.
+    pub(super) own_scale: f64,
     /// Whether own parts learn too; their rows may be missing otherwise.
     pub(super) own_too: bool,
     /// Whether all three members are there, or `coupled` only.
@@ -75,7 +77,8 @@ impl MembersStep<'_> {
     /// How far the weights of each part go per rate: y t of their member, on the side of the task where they are shared.
     #[inline(always)]
     fn per_part(&self, [alone, coupled, pooled, _]: PerMember) -> PerPart {
-        let mut steps = [alone, coupled, self.side * pooled, self.side * coupled];
+        let own = self.own_scale;
+        let mut steps = [own * alone, own * coupled, self.side * pooled, self.side * coupled];
         if !self.mixture {
             (steps[ALONE], steps[POOLED]) = (0.0, 0.0);
         }

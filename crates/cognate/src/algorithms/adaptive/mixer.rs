@@ -16,11 +16,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{curvature, implicit_steps};
+use super::real::Target;
+use super::rule::{HalfLife, curvature, implicit_steps, passed, weighted_curvature};
 use super::trust::{Lean, NUMBERS, Trust};
 use crate::block::Block;
 use crate::error::StateError;
-use crate::example::TaskId;
+use crate::example::{Example, TaskId};
 use crate::table::prefetch::prefetch;
 
 /// Parts of the members' margins.
@@ -46,6 +47,9 @@ const PRIOR: f64 = 1.0 / 0.3;
 
 /// Longer margins are shortened before they teach: one example must not turn everything over.
 pub(super) const LONGEST: f64 = 20.0;
+
+/// Times the noise of real labels, for trusts: what sets tasks apart in so few numbers is mostly noise.
+const DEAF: f64 = 4.0;
 
 /// How sure an `a` is that was taken over from tasks that have seen less.
 const TAKEN_OVER: f64 = 0.25;
@@ -74,6 +78,36 @@ pub(super) struct Mixer {
     tasks: Vec<KnownTask>,
     /// What is left of the precision after an example, where things are forgotten.
     keep: f64,
+    /// Where time is what passes.
+    times: Option<Box<Times>>,
+}
+
+/// When levels and tasks were used last.
+#[derive(Debug, Clone)]
+struct Times {
+    /// Seconds.
+    half_life: f64,
+    levels: Vec<Option<f64>>,
+    tasks: Vec<Option<f64>>,
+}
+
+impl Times {
+    /// What is left of a level or a task after the time since it was used.
+    fn keep(used: &mut Vec<Option<f64>>, at: usize, now: Option<f64>, half_life: f64) -> f64 {
+        if used.len() <= at {
+            used.resize(at + 1, None);
+        }
+        (-passed(&mut used[at], now, half_life)).exp2()
+    }
+}
+
+/// Variances of a margin that the weights of its parts account for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Doubt {
+    /// z'P^-1 z.
+    pub(super) mixture: f64,
+    /// The same of the task's trust, in its own and the shared half of the margin.
+    pub(super) trust: f64,
 }
 
 /// sum a_k z_k.
@@ -145,6 +179,21 @@ impl Newton {
     }
 }
 
+/// What the mixture makes of own parts and of shared ones.
+#[inline(always)]
+fn apart(a: &PerPart, parts: &PerPart) -> [f64; 2] {
+    [
+        a[ALONE] * parts[ALONE] + a[COUPLED_OWN] * parts[COUPLED_OWN],
+        a[POOLED] * parts[POOLED] + a[COUPLED_SHARED] * parts[COUPLED_SHARED],
+    ]
+}
+
+/// t and h of the loss over its noise.
+fn over_noise(target: &Target, margin: f64, variance: f64) -> (f64, f64) {
+    let step = target.step(margin, variance / target.noise) / target.noise;
+    (step, target.curvature(margin + variance * step) / target.noise)
+}
+
 impl KnownTask {
     /// The number of binary digits of its examples.
     #[inline]
@@ -154,9 +203,15 @@ impl KnownTask {
 }
 
 impl Mixer {
-    pub(super) fn new(half_life: Option<f64>) -> Self {
-        let keep = half_life.map_or(1.0, |half_life| (-1.0 / half_life).exp2());
-        Self { levels: vec![Some(Newton::new())], tasks: Vec::new(), keep }
+    pub(super) fn new(half_life: Option<HalfLife>) -> Self {
+        let keep = half_life.map_or(1.0, HalfLife::of_example);
+        let times = match half_life {
+            Some(HalfLife::Seconds(half_life)) => {
+                Some(Box::new(Times { half_life, levels: Vec::new(), tasks: Vec::new() }))
+            }
+            _ => None,
+        };
+        Self { levels: vec![Some(Newton::new())], tasks: Vec::new(), keep, times }
     }
 
     /// Asks for what is known about a task.
@@ -190,6 +245,21 @@ impl Mixer {
         weights
     }
 
+    /// How unsure a margin is because its parts may be worth something else.
+    pub(super) fn doubt(&self, task: TaskId, parts: &PerPart) -> Doubt {
+        let known = self.known(task);
+        let newton = self.met(known.level());
+        let (a, z) = (newton.weights, Newton::shortened(parts));
+        let apart = [
+            a[ALONE] * parts[ALONE] + a[COUPLED_OWN] * parts[COUPLED_OWN],
+            a[POOLED] * parts[POOLED] + a[COUPLED_SHARED] * parts[COUPLED_SHARED],
+        ];
+        Doubt {
+            mixture: newton.solve(&z).map_or(0.0, |solved| weighted(&solved, &z)),
+            trust: known.trust.weigh(1.0, apart, 0.0).map_or(0.0, |weighed| weighed.variance[0]),
+        }
+    }
+
     /// What the shared weights are multiplied by for a task, from -1 to 1.
     #[inline]
     pub(super) fn side(&self, task: TaskId) -> f64 {
@@ -211,12 +281,73 @@ impl Mixer {
     #[inline(always)]
     pub(super) fn learn(
         &mut self,
-        task: TaskId,
-        label: f64,
+        Example { task, label, weight, offset, time, .. }: Example<'_>,
         parts: &PerPart,
         pooled: f64,
         margin: f64,
     ) -> f64 {
+        let level = self.meet(task, time);
+        let (trust, Some(newton)) = (&mut self.tasks[task.index()].trust, &mut self.levels[level]) else {
+            return curvature(margin);
+        };
+        let (a, z) = (newton.weights, Newton::shortened(parts));
+        let (weighed, solved) = (trust.weigh(label, apart(&a, parts), pooled), newton.solve(&z));
+        // All at once: what the mixture, the trust and the side of the task make of it, and the margin that was predicted.
+        let (mut agreed, variance) = weighed.map_or(([0.0; 2], [0.0; 2]), |w| (w.agreed, w.variance));
+        agreed.iter_mut().for_each(|agreed| *agreed += label * offset);
+        let of_mixture = solved.map_or(0.0, |solved| weighted(&solved, &z));
+        let agreed = [label * (weighted(&a, &z) + offset), agreed[0], agreed[1], margin];
+        let variance = [of_mixture, variance[0], variance[1], 0.0];
+        let taken = implicit_steps(agreed, variance.map(|variance| weight * variance));
+        let [step, trusts, leans, _] = taken.steps.map(|step| weight * step);
+        let h = |at: usize, step: f64| {
+            weighted_curvature(weight, taken.curvatures[at], || curvature(agreed[at] + variance[at] * step))
+        };
+        if let Some(weighed) = &weighed {
+            trust.learn(weighed, [label * trusts, label * leans], [h(1, trusts), h(2, leans)]);
+        }
+        if let Some(solved) = &solved {
+            newton.learn(&z, solved, label * step, h(0, step));
+        }
+        taken.curvatures[3]
+    }
+
+    /// The same from a real label: the loss over its noise in place of the logistic one, but for the side, which goes by signs.
+    pub(super) fn learn_real(
+        &mut self,
+        task: TaskId,
+        time: Option<f64>,
+        target: &Target,
+        parts: &PerPart,
+        pooled: f64,
+    ) {
+        let level = self.meet(task, time);
+        let (trust, Some(newton)) = (&mut self.tasks[task.index()].trust, &mut self.levels[level]) else {
+            return;
+        };
+        let (a, z) = (newton.weights, Newton::shortened(parts));
+        let sign = target.sign();
+        // Agreements are margins for the label 1.
+        let (weighed, solved) = (trust.weigh(1.0, apart(&a, parts), pooled), newton.solve(&z));
+        if let Some(weighed) = &weighed {
+            let (step, h) = over_noise(&target.noisier(DEAF), weighed.agreed[0], weighed.variance[0]);
+            let (agreed, variance) = (sign * weighed.agreed[1], weighed.variance[1]);
+            let taken = implicit_steps([agreed], [target.weight * variance]);
+            let turn = target.weight * taken.steps[0];
+            let h_of_lean = weighted_curvature(target.weight, taken.curvatures[0], || {
+                curvature(agreed + variance * turn)
+            });
+            trust.learn(weighed, [step, sign * turn], [h, h_of_lean]);
+        }
+        if let Some(solved) = &solved {
+            let (step, h) = over_noise(target, weighted(&a, &z), weighted(solved, &z));
+            newton.learn(&z, solved, step, h);
+        }
+    }
+
+    /// Counts an example of a task; the level that it is of, as sure as it is now.
+    #[inline(always)]
+    fn meet(&mut self, task: TaskId, time: Option<f64>) -> usize {
         if self.tasks.len() <= task.index() {
             self.tasks.resize(task.index() + 1, KnownTask::default());
         }
@@ -228,35 +359,23 @@ impl Mixer {
             self.levels.resize(self.levels.len().max(level + 1), None);
             self.levels[level] = Some(from);
         }
-        let (trust, Some(newton)) = (&mut self.tasks[task.index()].trust, &mut self.levels[level]) else {
-            return curvature(margin);
+        let keep = match &mut self.times {
+            None => [self.keep; 2],
+            Some(times) => {
+                let Times { half_life, levels, tasks } = &mut **times;
+                [(levels, level), (tasks, task.index())]
+                    .map(|(used, at)| Times::keep(used, at, time, *half_life))
+            }
         };
-        if self.keep < 1.0 {
-            newton.fade(self.keep);
-            trust.fade(self.keep);
+        if keep[0] < 1.0
+            && let Some(newton) = &mut self.levels[level]
+        {
+            newton.fade(keep[0]);
         }
-        let (a, z) = (newton.weights, Newton::shortened(parts));
-        let apart = [
-            a[ALONE] * parts[ALONE] + a[COUPLED_OWN] * parts[COUPLED_OWN],
-            a[POOLED] * parts[POOLED] + a[COUPLED_SHARED] * parts[COUPLED_SHARED],
-        ];
-        let (weighed, solved) = (trust.weigh(label, apart, pooled), newton.solve(&z));
-        // All at once: what the mixture, the trust and the side of the task make of it, and the margin that was predicted.
-        let (agreed, variance) = weighed.map_or(([0.0; 2], [0.0; 2]), |w| (w.agreed, w.variance));
-        let of_mixture = solved.map_or(0.0, |solved| weighted(&solved, &z));
-        let taken = implicit_steps(
-            [label * weighted(&a, &z), agreed[0], agreed[1], margin],
-            [of_mixture, variance[0], variance[1], 0.0],
-        );
-        let ([step, trusts, leans, _], [h, h_of_trust, h_of_lean, at_margin]) =
-            (taken.steps, taken.curvatures);
-        if let Some(weighed) = &weighed {
-            trust.learn(weighed, [trusts, leans], [h_of_trust, h_of_lean]);
+        if keep[1] < 1.0 {
+            self.tasks[task.index()].trust.fade(keep[1]);
         }
-        if let Some(solved) = &solved {
-            newton.learn(&z, solved, label * step, h);
-        }
-        at_margin
+        level
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -279,12 +398,16 @@ impl Mixer {
             precisions: Block(precisions),
             examples: Block(self.tasks.iter().map(|task| task.examples).collect()),
             trusts: Block(Vec::new()),
+            times: self.times.as_ref().map(|times| {
+                let block = |used: &[Option<f64>]| Block(used.iter().map(|t| t.unwrap_or(NEVER)).collect());
+                [block(&times.levels), block(&times.tasks)]
+            }),
             apart: Block(self.tasks[..apart].iter().flat_map(|task| task.trust.numbers()).collect()),
         }
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: MixerState) -> Result<(), StateError> {
-        let MixerState { levels, weights, precisions, examples, trusts, apart } = state;
+        let MixerState { levels, weights, precisions, examples, trusts, apart, times } = state;
         let (weights, precisions) = (weights.0.as_chunks().0, precisions.0.as_chunks::<PARTS>().0);
         let met = levels.0.len();
         let increasing = levels.0.windows(2).all(|pair| pair[0] < pair[1]);
@@ -296,6 +419,19 @@ impl Mixer {
             || examples.0.len() > tasks
         {
             return Err(StateError::new("the weights of the members do not fit together"));
+        }
+        match (&mut self.times, times) {
+            (None, None) => {}
+            (Some(known), Some(saved)) => {
+                let [levels, tasks] = saved.map(|used| {
+                    used.0.into_iter().map(|time| time.is_finite().then_some(time)).collect::<Vec<_>>()
+                });
+                if levels.len() > u64::BITS as usize + 1 || tasks.len() > examples.0.len() {
+                    return Err(StateError::new("the times do not fit the tasks"));
+                }
+                (known.levels, known.tasks) = (levels, tasks);
+            }
+            _ => return Err(StateError::new("times are kept here and not there")),
         }
         self.levels.clear();
         for ((level, weights), precision) in levels.0.iter().zip(weights).zip(precisions.as_chunks().0) {
@@ -345,19 +481,29 @@ pub(crate) struct MixerState {
     /// What sets each task apart.
     #[serde(default, skip_serializing_if = "is_empty")]
     apart: Block<f64>,
+    /// When levels and tasks were used last, where time is what passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    times: Option<[Block<f64>; 2]>,
 }
+
+/// The time of what has never been used, in a saved form.
+const NEVER: f64 = f64::INFINITY;
 
 impl MixerState {
     /// Takes out what is known about a task; those after it come one number earlier.
     pub(super) fn remove_task(&mut self, task: usize) {
         self.examples.remove_row(task, 1);
         self.apart.remove_row(task, NUMBERS);
+        if let Some([_, tasks]) = &mut self.times {
+            tasks.remove_row(task, 1);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example::SparseView;
 
     #[test]
     fn solving_undoes_multiplying() {
@@ -390,13 +536,8 @@ mod tests {
             let label = guess();
             // The shared parts as they are seen from the task's side, which it finds.
             let side = mixer.side(TaskId(3));
-            mixer.learn(
-                TaskId(3),
-                label,
-                &[2.0 * label, guess(), -side * label, side * guess()],
-                -label,
-                0.0,
-            );
+            let example = Example::new(TaskId(3), SparseView::trusted(&[], &[]), label);
+            mixer.learn(example, &[2.0 * label, guess(), -side * label, side * guess()], -label, 0.0);
         }
         let (weights, side) = (mixer.weights(TaskId(3)), mixer.side(TaskId(3)));
         assert!(weights[ALONE] > 1.0 && side * weights[POOLED] < -0.3, "{weights:?} {side}");

@@ -22,6 +22,8 @@ use super::averages::sum_to;
 use super::config::Settings;
 use super::rule::{Clock, Sizes, Usual, gain};
 use super::step::{Scale, Start, Stepped, take_step};
+use super::units::{Units, UnitsState};
+use super::variance::{ONLY, Spread};
 use crate::block::Block;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId};
@@ -52,6 +54,8 @@ struct BlockLearner {
     intercepts: Vec<f64>,
     /// Examples, where means predict; they are counted per block.
     examples: u64,
+    /// Where labels are real, of the tasks by their columns. Weights are in units of their tasks.
+    units: Option<Box<Units>>,
 }
 
 /// What a block keeps of a feature.
@@ -201,6 +205,7 @@ impl BlockLearner {
             clock: Clock::default(),
             intercepts: vec![0.0; columns],
             examples: 0,
+            units: Units::of_loss(&settings, true).map(Box::new),
         })
     }
 
@@ -228,15 +233,30 @@ impl BlockLearner {
     }
 
     fn margin(&self, column: usize, x: SparseView<'_>) -> f64 {
-        self.present(column, x) - self.beyond(column, x)
+        self.value(column, self.present(column, x) - self.beyond(column, x))
     }
 
-    /// Learns from the margin of the weights as they are; whether anything changed.
-    fn update(&mut self, settings: Settings, column: usize, example: Example<'_>, present: f64) -> bool {
+    /// What a margin of the weights stands for.
+    fn value(&self, column: usize, margin: f64) -> f64 {
+        self.units.as_ref().map_or(margin, |units| units.of(TaskId(column as u32)).value(margin))
+    }
+
+    /// Learns from the margin of the weights as they are and what was predicted; whether anything changed.
+    fn update(
+        &mut self,
+        settings: Settings,
+        column: usize,
+        example: Example<'_>,
+        (present, margin): (f64, f64),
+    ) -> bool {
         let Settings { loss, forget, intercept, prior, average, .. } = settings;
-        let Example { features, label, .. } = example;
+        let Example { features, label, weight, .. } = example;
+        let place = Example { task: TaskId(column as u32), ..example };
+        let units = self.units.as_mut();
+        let renewed = units.map(|units| (units.learn(&place, margin), &*units));
+        let target = renewed.map(|(unit, units)| (units.target(&unit, &place), unit.scale));
         let layout = self.layout();
-        if let Some(factor) = self.clock.tick(forget) {
+        if let Some(factor) = self.clock.tick(forget, example.time) {
             let write_down =
                 |row: &mut [f64]| layout.of(row).precisions.iter_mut().for_each(|entry| *entry *= factor);
             self.rows.change_rows(write_down);
@@ -244,6 +264,9 @@ impl BlockLearner {
         }
         if label * present > loss.sure(false) || !features.norm_squared().is_finite() {
             return forget.is_some();
+        }
+        if target.is_some_and(|(_, scale)| scale <= 0.0) {
+            return true;
         }
         let mut step = BlockStep {
             root: self.root.row(column),
@@ -257,6 +280,8 @@ impl BlockLearner {
         let start = Start {
             loss,
             label,
+            weight,
+            target: target.map(|(target, _)| target),
             margins: [present],
             curvature: loss.curvature(present),
             seen: self.clock.factor(forget),
@@ -265,15 +290,52 @@ impl BlockLearner {
         true
     }
 
+    /// The variance of a margin: that of every v_j, of which the task has B_ij.
+    fn variance(&self, settings: Settings, column: usize, x: SparseView<'_>) -> f64 {
+        let Settings { forget, intercept, prior, .. } = settings;
+        let (root, layout) = (self.root.row(column), self.layout());
+        let Some(spread) = Spread::of(&self.sizes, self.clock.factor(forget)) else { return prior.wide };
+        let inverse_prior = prior.wide.recip();
+        let mixed = |precisions: &[f64], share: &dyn Fn(f64) -> f64| {
+            root.iter().zip(precisions).map(|(b, precision)| b * b * share(*precision)).sum::<f64>()
+        };
+        let mut variance = 0.0;
+        let unknown = vec![0.0; layout.tasks + 1];
+        for (feature, value) in x.indices().iter().zip(x.values()) {
+            let mut add = |row: &[f64]| {
+                let (precisions, size) = row.split_at(layout.tasks);
+                let share = |precision: f64| spread.share(*value, size[0], inverse_prior, precision);
+                variance += mixed(precisions, &share);
+            };
+            let mut met = false;
+            let one = SparseView::trusted(std::slice::from_ref(feature), std::slice::from_ref(value));
+            self.rows.for_each_row(one, layout.tasks..layout.size() + 1, |row, _| {
+                add(row);
+                met = true;
+            });
+            if !met {
+                add(&unknown);
+            }
+        }
+        if intercept {
+            let share = |precision: f64| spread.constant(inverse_prior, precision);
+            variance += mixed(&self.intercepts[layout.tasks..layout.size()], &share);
+        }
+        ONLY * variance
+    }
+
     fn weights(&self, column: usize) -> Vec<(u32, f64)> {
         let (root, sums) = (self.root.row(column), self.layout().sums());
         let weight = |row: &[f64]| {
             mixed(root, &row[..root.len()]) - mixed(root, &row[sums..]) / sum_to(self.examples.max(1))
         };
-        let rows = self.rows.rows().map(|(feature, row)| (feature, weight(row)));
+        let unit = self.units.as_ref().map(|units| units.of(TaskId(column as u32)));
+        let scale = unit.map_or(1.0, |unit| unit.scale);
+        let rows = self.rows.rows().map(|(feature, row)| (feature, scale * weight(row)));
         let mut weights: Vec<(u32, f64)> = rows.filter(|pair| pair.1 != 0.0).collect();
         weights.sort_unstable_by_key(|pair| pair.0);
-        add_intercept(&mut weights, weight(&self.intercepts));
+        let intercept = weight(&self.intercepts);
+        add_intercept(&mut weights, unit.map_or(intercept, |unit| unit.value(intercept)));
         weights
     }
 }
@@ -298,12 +360,25 @@ impl Related {
         }
     }
 
+    /// The variance of a margin.
+    pub(super) fn variance(&self, task: TaskId, x: SparseView<'_>) -> f64 {
+        match self.blocks.place(task) {
+            Some(place) => self.learners[place.block].variance(self.settings, place.column, x),
+            None => self.outside.variance(task, x),
+        }
+    }
+
     pub(super) fn learn(&mut self, example: Example<'_>) -> Outcome {
         let Some(place) = self.blocks.place(example.task) else { return self.outside.learn(example) };
         let learner = &mut self.learners[place.block];
         let present = learner.present(place.column, example.features);
-        let margin = present - learner.beyond(place.column, example.features);
-        let updated = learner.update(self.settings, place.column, example, present);
+        let mean = present - learner.beyond(place.column, example.features);
+        let margin = learner.value(place.column, mean) + example.offset;
+        if example.weight <= 0.0 {
+            return Outcome { margin, updated: false };
+        }
+        let present = if learner.units.is_some() { present } else { present + example.offset };
+        let updated = learner.update(self.settings, place.column, example, (present, margin));
         learner.examples += u64::from(self.settings.average);
         Outcome { margin, updated: updated || self.settings.average }
     }
@@ -318,7 +393,8 @@ impl Related {
     pub(super) fn heap_bytes(&self) -> usize {
         let of = |learner: &BlockLearner| {
             let root = learner.root.size() * learner.root.size();
-            learner.rows.heap_bytes() + (learner.intercepts.capacity() + root) * size_of::<f64>()
+            let units = learner.units.as_ref().map_or(0, |units| units.heap_bytes());
+            units + learner.rows.heap_bytes() + (learner.intercepts.capacity() + root) * size_of::<f64>()
         };
         self.outside.heap_bytes() + self.learners.iter().map(of).sum::<usize>()
     }
@@ -330,6 +406,7 @@ impl Related {
             clock: learner.clock,
             intercepts: Block(learner.intercepts.clone()),
             examples: learner.examples,
+            units: learner.units.as_ref().map(|units| units.state()),
         };
         RelatedState { groups: self.learners.iter().map(state).collect(), outside: self.outside.state() }
     }
@@ -341,11 +418,13 @@ impl Related {
         for (learner, saved) in self.learners.iter_mut().zip(state.groups) {
             let columns = learner.layout().columns(self.settings);
             check_finite(&saved.intercepts.0)?;
-            if saved.intercepts.0.len() != columns || !saved.sizes.is_sound() {
+            if saved.intercepts.0.len() != columns || !saved.sizes.is_sound() || !saved.clock.is_sound() {
                 return Err(StateError::new("the intercepts do not fit the tasks"));
             }
             learner.rows = TaskRows::restore(columns, saved.rows)?;
             learner.examples = saved.examples;
+            let size = learner.root.size();
+            super::units::restore(learner.units.as_deref_mut(), size, saved.units)?;
             (learner.sizes, learner.clock, learner.intercepts) =
                 (saved.sizes, saved.clock, saved.intercepts.0);
         }
@@ -369,4 +448,6 @@ struct BlockLearnerState {
     intercepts: Block<f64>,
     #[serde(deserialize_with = "crate::count::saved")]
     examples: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    units: Option<UnitsState>,
 }

@@ -15,8 +15,8 @@ use crate::example::hinge;
 use crate::linalg::exponential::exp_of_negative;
 
 /// Loss to minimise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Loss {
     /// ln(1 + exp(-y margin)): margins are log-odds, and probabilities follow from them
@@ -24,6 +24,18 @@ pub enum Loss {
     Logistic,
     /// max(0, 1 - y margin)
     Hinge,
+    /// (y - margin)^2 / 2: labels are real numbers, and their mean is predicted
+    Squares,
+    /// |y - margin|: labels are real numbers, and their median is predicted
+    Absolute,
+    /// Labels are real numbers, and that is predicted which the share q of them is below
+    Quantile {
+        /// Share of labels below what is predicted; between 0 and 1
+        #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
+        q: f64,
+    },
+    /// exp(margin) - y margin: labels are counts, from 0 on, and exp(margin) is their mean
+    Poisson,
 }
 
 /// Margin beyond which a member of a mixture has nothing to learn from an example.
@@ -55,8 +67,8 @@ impl Loss {
     pub(super) fn sure(self, mixture: bool) -> f64 {
         match self {
             Self::Logistic if mixture => SURE,
-            Self::Logistic => f64::INFINITY,
             Self::Hinge => 1.0,
+            _ => f64::INFINITY,
         }
     }
 
@@ -65,17 +77,17 @@ impl Loss {
     pub(super) fn curvature(self, margin: f64) -> f64 {
         match self {
             Self::Logistic => curvature(margin),
-            Self::Hinge => 1.0,
+            _ => 1.0,
         }
     }
 
-    /// t of implicit steps, where y w'x is `agreed` and V is `variance`.
+    /// t of implicit steps for labels of two kinds, where y w'x is `agreed` and V is `variance`.
     #[inline(always)]
     pub(super) fn steps<const N: usize>(self, agreed: [f64; N], variance: [f64; N]) -> [f64; N] {
         match self {
             Self::Logistic => implicit_steps(agreed, variance).steps,
             // As PA-I, in the metric of the rates.
-            Self::Hinge => std::array::from_fn(|at| {
+            _ => std::array::from_fn(|at| {
                 if variance[at] > 0.0 { (hinge(1.0, agreed[at]) / variance[at]).min(1.0) } else { 0.0 }
             }),
         }
@@ -129,6 +141,18 @@ pub(super) fn implicit_steps<const N: usize>(agreed: [f64; N], variance: [f64; N
         }
     }
     Implicit { steps, curvatures }
+}
+
+/// h of an example of some importance w: its first showing counts where it began, the others where its step ends.
+///
+/// Of an example that is seen again and again the later ones teach ever less. A part of a showing counts as that part.
+#[inline]
+pub(super) fn weighted_curvature(weight: f64, start: f64, end: impl FnOnce() -> f64) -> f64 {
+    match weight {
+        1.0 => start,
+        weight if weight < 1.0 => weight * start,
+        weight => start + (weight - 1.0) * end(),
+    }
 }
 
 /// What is known about the features' sizes.
@@ -249,7 +273,33 @@ pub(super) fn gain(curvature: f64, value: f64) -> f64 {
     (curvature * value * value).min(1e290)
 }
 
-/// Precisions that fade: what was seen `half_life` examples ago counts half.
+/// After how much what was learnt counts half.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum HalfLife {
+    Examples(f64),
+    Seconds(f64),
+}
+
+impl HalfLife {
+    /// What is left after an example, where they are counted.
+    pub(super) fn of_example(self) -> f64 {
+        match self {
+            Self::Examples(half_life) => (-1.0 / half_life).exp2(),
+            Self::Seconds(_) => 1.0,
+        }
+    }
+}
+
+/// The half-lives between the last time and this one, which is the last from now on. Time that goes backwards takes nothing back,
+/// and a time that is not known has not passed.
+pub(super) fn passed(last: &mut Option<f64>, now: Option<f64>, half_life: f64) -> f64 {
+    let Some(now) = now else { return 0.0 };
+    let half_lives = last.map_or(0.0, |last| ((now - last) / half_life).max(0.0));
+    *last = Some(last.map_or(now, |last| last.max(now)));
+    half_lives
+}
+
+/// Precisions that fade: what was seen a half-life ago, in examples or in time, counts half.
 ///
 /// Instead of shrinking every precision with every example, new ones are added in ever larger units, and all are seen through a
 /// factor that shrinks.
@@ -258,6 +308,16 @@ pub(super) struct Clock {
     /// Examples since the factor was 1.
     #[serde(deserialize_with = "crate::count::saved")]
     age: u64,
+    /// Half-lives since then, where time is what passes, and the latest time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    half_lives: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    latest: Option<f64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// Half-lives after which all precisions are written down as they are seen, long before numbers overflow.
@@ -266,23 +326,45 @@ const LONGEST: f64 = 200.0;
 impl Clock {
     /// The factor through which precisions are seen.
     #[inline]
-    pub(super) fn factor(self, half_life: Option<f64>) -> f64 {
-        half_life.map_or(1.0, |half_life| (-(self.age as f64) / half_life).exp2())
+    pub(super) fn factor(self, half_life: Option<HalfLife>) -> f64 {
+        half_life.map_or(1.0, |half_life| match half_life {
+            HalfLife::Examples(half_life) => (-(self.age as f64) / half_life).exp2(),
+            HalfLife::Seconds(_) => (-self.half_lives).exp2(),
+        })
     }
 
     /// Counts an example. When it is time to write all precisions down, the factor to do it with, which is 1 from then on.
     #[inline]
-    pub(super) fn tick(&mut self, half_life: Option<f64>) -> Option<f64> {
+    pub(super) fn tick(&mut self, half_life: Option<HalfLife>, time: Option<f64>) -> Option<f64> {
         let half_life = half_life?;
-        self.age += 1;
-        if (self.age as f64) < LONGEST * half_life {
-            return None;
+        match half_life {
+            HalfLife::Examples(half_life) => {
+                self.age += 1;
+                if (self.age as f64) < LONGEST * half_life {
+                    return None;
+                }
+            }
+            HalfLife::Seconds(seconds) => {
+                // After a very long time there is nothing left, whatever is added to it.
+                let passed = passed(&mut self.latest, time, seconds);
+                self.half_lives = (self.half_lives + passed).min(MOST_HALF_LIVES);
+                if self.half_lives < LONGEST {
+                    return None;
+                }
+            }
         }
         let factor = self.factor(Some(half_life));
-        self.age = 0;
+        (self.age, self.half_lives) = (0, 0.0);
         Some(factor)
     }
+
+    pub(super) fn is_sound(&self) -> bool {
+        (0.0..=MOST_HALF_LIVES).contains(&self.half_lives) && self.latest.is_none_or(f64::is_finite)
+    }
 }
+
+/// Half-lives at most, for factors that are no zeros.
+const MOST_HALF_LIVES: f64 = 1000.0;
 
 #[cfg(test)]
 mod tests {
@@ -336,14 +418,30 @@ mod tests {
 
     #[test]
     fn half_lives_halve_and_begin_anew() {
-        let (mut clock, half_life) = (Clock::default(), Some(10.0));
+        let (mut clock, half_life) = (Clock::default(), Some(HalfLife::Examples(10.0)));
         for _ in 0..10 {
-            assert_eq!(clock.tick(half_life), None);
+            assert_eq!(clock.tick(half_life, None), None);
         }
         assert!((clock.factor(half_life) - 0.5).abs() < 1e-12);
-        let written = (0..1990).find_map(|_| clock.tick(half_life)).unwrap();
+        let written = (0..1990).find_map(|_| clock.tick(half_life, None)).unwrap();
         assert!((written * 200.0_f64.exp2() - 1.0).abs() < 1e-9);
         assert_eq!((clock.factor(half_life), clock.factor(None)), (1.0, 1.0));
-        assert_eq!(clock.tick(None), None);
+        assert_eq!(clock.tick(None, None), None);
+    }
+
+    #[test]
+    fn time_halves_and_never_goes_backwards() {
+        let (mut clock, half_life) = (Clock::default(), Some(HalfLife::Seconds(60.0)));
+        let mut factor = |time: Option<f64>| {
+            let written = clock.tick(half_life, time);
+            (written, clock.factor(half_life))
+        };
+        assert_eq!(factor(Some(1e9)), (None, 1.0), "the first begins");
+        assert_eq!(factor(Some(1e9 + 60.0)), (None, 0.5));
+        assert_eq!(factor(Some(1e9)), (None, 0.5), "backwards");
+        assert_eq!(factor(None), (None, 0.5), "unknown");
+        assert_eq!(factor(Some(1e9 + 120.0)), (None, 0.25));
+        let (written, factor) = factor(Some(2e9));
+        assert!(written.unwrap() > 0.0 && written.unwrap() < 1e-200 && factor == 1.0);
     }
 }

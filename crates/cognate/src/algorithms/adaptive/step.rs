@@ -7,8 +7,9 @@
 //! grow      s_k = max(s_k, |x_k|); where that is more than ten times as large, w_k *= s_k before / s_k after
 //! measure   m = mean over examples of sum_k r_k (x_k / s_k)^2
 //! rates     v_k = 1 / (m s_k^2 / (p r_k) + c_k),  c_k = sum h x_k^2 the precision of w_k;  V = sum_k v_k x_k^2
-//! step      t = -l'(y w'x + V t): the slope of the loss where the step ends
-//! apply     w_k += y t v_k x_k,  c_k += h x_k^2
+//! step      t = -w l'(y w'x + V t): the slope of the loss where the step ends, w the importance; for real labels see `real`
+//! apply     w_k += y t v_k x_k,  c_k += h x_k^2, with h + (w - 1) h of where `coupled` or the only margin ends for w > 1,
+//!           w h for w < 1
 //! ```
 //!
 //! The step never overshoots, however large V is: y w'x + V t is where the margin is afterwards.
@@ -17,13 +18,14 @@
 //! (`related`). They differ in where weights lie and in what x is for them, which is what [`Stepped`] asks.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
-use super::rule::{Loss, Sizes, TINY, Usual};
+use super::real::Target;
+use super::rule::{Loss, Sizes, TINY, Usual, weighted_curvature};
 
 /// What turns a precision into a rate, the same for all features of an example.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     pub(super) usual: Usual,
-    /// m.
+    /// m, times the noise where labels are real.
     pub(super) mean: f64,
     /// The factor through which precisions are seen, see [`super::rule::Clock`].
     pub(super) seen: f64,
@@ -70,7 +72,11 @@ pub(super) struct Start<const M: usize> {
     pub(super) loss: Loss,
     /// y.
     pub(super) label: f64,
-    /// w'x of each margin, of the weights as they are.
+    /// The importance of the example.
+    pub(super) weight: f64,
+    /// What is learnt in place of the label, where labels are real.
+    pub(super) target: Option<Target>,
+    /// w'x of each margin, of the weights as they are, with the offset.
     pub(super) margins: [f64; M],
     /// h.
     pub(super) curvature: f64,
@@ -83,14 +89,28 @@ pub(super) struct Start<const M: usize> {
 pub(super) fn take_step<const M: usize>(
     weights: &mut impl Stepped<M>,
     sizes: &mut Sizes,
-    Start { loss, label, margins, curvature, seen }: Start<M>,
+    Start { loss, label, weight, target, margins, curvature, seen }: Start<M>,
 ) {
     weights.grow(sizes);
     let usual = sizes.usual();
     sizes.count(weights.normalised(usual));
+    // The member whose curvature stands for all: `coupled`, or the only one.
+    let lead = usize::from(M > 1);
+    if let Some(target) = target {
+        let scale = Scale { usual, mean: sizes.mean() * target.noise, seen };
+        let variances = weights.variances(&scale);
+        let steps: [f64; M] = std::array::from_fn(|at| target.step(margins[at], variances[at]));
+        let h = target.curvature(margins[lead] + variances[lead] * steps[lead]);
+        weights.apply(&scale, steps, h / seen);
+        return;
+    }
     let scale = Scale { usual, mean: sizes.mean(), seen };
     let variances = weights.variances(&scale);
-    let steps = loss.steps(margins.map(|margin| label * margin), variances);
+    let agreed = margins.map(|margin| label * margin);
+    let steps = loss.steps(agreed, variances.map(|variance| weight * variance)).map(|t| weight * t);
+    let h = weighted_curvature(weight, curvature, || {
+        loss.curvature(agreed[lead] + variances[lead] * steps[lead])
+    });
     // What is new is written down as it will be seen through the factor.
-    weights.apply(&scale, steps.map(|t| label * t), curvature / seen);
+    weights.apply(&scale, steps.map(|t| label * t), h / seen);
 }

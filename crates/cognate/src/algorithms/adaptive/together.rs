@@ -20,6 +20,10 @@
 //! One h for all members, so that one precision serves them.
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
+mod export;
+mod real;
+mod variance;
+
 use serde::{Deserialize, Serialize};
 
 use super::averages::{Averages, AveragesState, less};
@@ -29,9 +33,11 @@ use super::groups::{Groups, GroupsState, Move};
 use super::lanes::FeatureLanes;
 use super::members::{MembersStep, OWN, PerMember, SHARED, Table, add_parts};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, Mixer, MixerState, PARTS, POOLED, PerPart, weighted};
+use super::real::{MOST, Target};
 use super::rows::{OwnRow, SharedRow};
 use super::rule::{Clock, Loss, Sizes, sigmoid};
 use super::step::{Start, take_step};
+use super::units::{Units, UnitsState};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -71,6 +77,8 @@ struct State {
     averages: Option<Box<Averages>>,
     doubts: Doubts,
     groups: Option<Box<Groups>>,
+    /// Where labels are real.
+    units: Option<Box<Units>>,
     /// Scratch, not state.
     lanes: FeatureLanes,
 }
@@ -85,7 +93,7 @@ struct Seen {
     side: f64,
     /// What the pooled member says whatever the side.
     pooled: f64,
-    /// a'z.
+    /// a'z, or what that stands for where labels are real.
     margin: f64,
 }
 
@@ -99,6 +107,9 @@ struct Taught {
     curvature: f64,
     /// Whether own parts learn too, or only what tasks share.
     own_too: bool,
+    /// Where labels are real, what is learnt, and the unit that own weights are not in.
+    target: Option<Target>,
+    own_scale: f64,
 }
 
 /// The row that the feature which is always 1 begins with: its size is known.
@@ -131,7 +142,17 @@ impl State {
             parts[POOLED] *= side;
             parts[COUPLED_SHARED] *= side;
         }
-        Seen { parts, present, side, pooled, margin: weighted(&self.mixture(task), &parts) }
+        let unit = self.units.as_ref().map(|units| units.of(task));
+        if let Some(inverse) = unit.map(|unit| unit.inverse()) {
+            for parts in [&mut parts, &mut present] {
+                parts[ALONE] *= inverse;
+                parts[COUPLED_OWN] *= inverse;
+                parts.iter_mut().for_each(|part| *part = part.clamp(-MOST, MOST));
+            }
+        }
+        let mixed = weighted(&self.mixture(task), &parts);
+        let margin = unit.map_or(mixed, |unit| unit.value(mixed));
+        Seen { parts, present, side, pooled, margin }
     }
 
     /// What the shared weights are multiplied by for a task.
@@ -170,24 +191,27 @@ impl State {
         found: &mut Found,
     ) {
         let curvature = self.weigh(example, seen);
-        if let Some(factor) = self.clock.tick(self.settings.forget) {
+        if let Some(factor) = self.clock.tick(self.settings.forget, example.time) {
             self.write_down(weights, factor);
         }
         let coupled = seen.present[COUPLED_OWN] + seen.present[COUPLED_SHARED];
-        let members = [seen.present[ALONE], coupled, seen.present[POOLED], 0.0];
+        let offset = example.offset;
+        let members = [seen.present[ALONE] + offset, coupled + offset, seen.present[POOLED] + offset, 0.0];
         let own_too = match self.gate(example, seen.margin, &members) {
             Lesson::Nothing => return,
             Lesson::Shared => false,
             Lesson::All => true,
         };
-        self.step(weights, tasks, example, &Taught { members, side: seen.side, curvature, own_too }, found);
+        let side = seen.side;
+        let taught = Taught { members, side, curvature, own_too, target: None, own_scale: 1.0 };
+        self.step(weights, tasks, example, &taught, found);
     }
 
     /// The mixture learns from the margins of the parts; h at the margin that was predicted, where there is a mixture.
     #[inline(always)]
-    fn weigh(&mut self, Example { task, label, .. }: Example<'_>, seen: &Seen) -> f64 {
+    fn weigh(&mut self, example: Example<'_>, seen: &Seen) -> f64 {
         let Seen { parts, pooled, margin, .. } = seen;
-        if self.given.is_some() { 0.0 } else { self.mixer.learn(task, label, parts, *pooled, *margin) }
+        if self.given.is_some() { 0.0 } else { self.mixer.learn(example, parts, *pooled, *margin) }
     }
 
     /// What an example teaches the members: nothing if all of them are sure of it, or if it is too long to be squared;
@@ -213,8 +237,8 @@ impl State {
         &mut self,
         weights: &mut Table,
         tasks: usize,
-        Example { task, features, label }: Example<'_>,
-        &Taught { members, side, curvature, own_too }: &Taught,
+        Example { task, features, label, weight, .. }: Example<'_>,
+        &Taught { members, side, curvature, own_too, target, own_scale }: &Taught,
         found: &mut Found,
     ) {
         let Settings { loss, forget, intercept, .. } = self.settings;
@@ -230,6 +254,8 @@ impl State {
         let start = Start {
             loss,
             label,
+            weight,
+            target,
             margins: members,
             // A member that is the only one has the curvature where it is itself.
             curvature: match loss {
@@ -250,6 +276,7 @@ impl State {
                 .then(|| (&mut self.shared_intercepts[group], &mut self.own_intercepts[task.index()])),
             inverse_priors,
             side,
+            own_scale,
             own_too,
             mixture,
             rates_of_intercept: [0.0; PARTS],
@@ -257,12 +284,13 @@ impl State {
         take_step(&mut step, &mut self.sizes, start);
     }
 
-    /// Weighs what the groups say to an example; where its task goes, if anywhere.
+    /// Weighs what the groups say to an example with a label of two kinds; where its task goes, if anywhere.
     #[inline]
     fn sort(
         &mut self,
         weights: &Table,
-        Example { task, features, label }: Example<'_>,
+        Example { task, features, weight, .. }: Example<'_>,
+        label: f64,
         found: &Found,
     ) -> Option<Move> {
         let groups = self.groups.as_mut()?;
@@ -275,7 +303,16 @@ impl State {
         if self.settings.intercept {
             said.iter_mut().zip(&self.shared_intercepts).for_each(|pair| add(pair, 1.0));
         }
-        groups.learn(task, label, weights.group(task))
+        groups.learn(task, (label, weight), weights.group(task))
+    }
+
+    /// A task goes to another group.
+    #[inline]
+    fn go(&mut self, weights: &mut Table, task: TaskId, goes: Option<Move>) {
+        if let Some(Move { group, lean }) = goes {
+            weights.set_group(task, group);
+            self.mixer.turn(task, lean);
+        }
     }
 
     /// Writes all precisions down as they are seen through a factor.
@@ -298,13 +335,17 @@ impl State {
         found: &mut Found,
     ) -> Outcome {
         let mut seen = self.see(weights, example.task, example.features, found);
-        seen.margin = predicted.unwrap_or(seen.margin);
-        let goes = self.sort(weights, example, found);
-        self.update(weights, tasks, example, &seen, found);
-        if let Some(Move { group, lean }) = goes {
-            weights.set_group(example.task, group);
-            self.mixer.turn(example.task, lean);
+        // Seen no times, it teaches nothing.
+        if example.weight <= 0.0 {
+            return Outcome { margin: predicted.unwrap_or(seen.margin + example.offset), updated: false };
         }
+        if self.units.is_some() {
+            return self.learn_real(weights, tasks, example, predicted, &seen, found);
+        }
+        seen.margin = predicted.unwrap_or(seen.margin + example.offset);
+        let goes = self.sort(weights, example, example.label, found);
+        self.update(weights, tasks, example, &seen, found);
+        self.go(weights, example.task, goes);
         if let Some(averages) = &mut self.averages {
             averages.count(example.task);
         }
@@ -351,6 +392,7 @@ impl Together {
                 averages: settings.average.then(|| Box::new(Averages::new())),
                 doubts: Doubts::default(),
                 groups: (groups > 1).then(|| Box::new(Groups::new(groups))),
+                units: Units::of_loss(&settings, true).map(Box::new),
                 lanes: FeatureLanes::default(),
             },
             found: Default::default(),
@@ -417,6 +459,11 @@ impl Together {
         let (mut mixture, side) = (self.state.mixture(task), self.state.side(task));
         mixture[POOLED] *= side;
         mixture[COUPLED_SHARED] *= side;
+        let unit = self.state.units.as_ref().map(|units| units.of(task));
+        if let Some(unit) = &unit {
+            mixture[POOLED] *= unit.scale;
+            mixture[COUPLED_SHARED] *= unit.scale;
+        }
         let weight = |shared: &[f64; SHARED], own: &[f64; OWN]| {
             let mut parts = [0.0; PARTS];
             add_parts(&mut parts, shared, own, 1.0);
@@ -430,6 +477,7 @@ impl Together {
             weights = less(weights, beyond);
             intercept -= beyond_intercept;
         }
+        intercept += unit.map_or(0.0, |unit| unit.value(0.0));
         super::add_intercept(&mut weights, intercept);
         weights
     }
@@ -438,13 +486,23 @@ impl Together {
         self.weights.heap_bytes()
             + self.state.mixer.heap_bytes()
             + self.state.groups.as_ref().map_or(0, |groups| groups.heap_bytes())
+            + self.state.units.as_ref().map_or(0, |units| units.heap_bytes())
             + self.state.own_intercepts.capacity() * size_of::<[f64; OWN]>()
             + self.state.averages.as_ref().map_or(0, |averages| averages.heap_bytes())
     }
 
     pub(super) fn state(&self) -> TogetherState {
         let State {
-            mixer, sizes, clock, shared_intercepts, own_intercepts, averages, doubts, groups, ..
+            mixer,
+            sizes,
+            clock,
+            shared_intercepts,
+            own_intercepts,
+            averages,
+            doubts,
+            groups,
+            units,
+            ..
         } = &self.state;
         TogetherState {
             weights: self.weights.state(|_, row| *row),
@@ -459,6 +517,7 @@ impl Together {
             averages: averages.as_ref().map(|averages| averages.state()),
             doubts: *doubts,
             groups: groups.as_ref().map(|groups| groups.state(|task| self.weights.group(task))),
+            units: units.as_ref().map(|units| units.state()),
         }
     }
 
@@ -483,7 +542,7 @@ impl Together {
         if shared.len() != groups || own.len() > tasks || !rest.is_empty() || !more.is_empty() {
             return Err(StateError::new("the intercepts do not fit the tasks"));
         }
-        if !(state.sizes.is_sound() && state.doubts.is_sound()) {
+        if !(state.sizes.is_sound() && state.doubts.is_sound() && state.clock.is_sound()) {
             return Err(StateError::new("what is known about sizes and doubts is not sound"));
         }
         let with_size =
@@ -492,6 +551,7 @@ impl Together {
         self.state.own_intercepts = own.to_vec();
         (self.state.sizes, self.state.clock, self.state.doubts) = (state.sizes, state.clock, state.doubts);
         super::averages::restore(self.state.averages.as_deref_mut(), tasks, state.averages)?;
+        super::units::restore(self.state.units.as_deref_mut(), tasks, state.units)?;
         self.state.sizes.recall(self.weights.shared().map(|row| SharedRow::of(*row).size));
         Ok(())
     }
@@ -513,6 +573,8 @@ pub(crate) struct TogetherState {
     doubts: Doubts,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     groups: Option<GroupsState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    units: Option<UnitsState>,
 }
 
 impl TogetherState {
@@ -524,5 +586,6 @@ impl TogetherState {
         self.own_intercepts.remove_row(task, OWN);
         self.averages.iter_mut().for_each(|averages| averages.remove_task(task));
         self.groups.iter_mut().for_each(|known| known.remove_task(task, groups));
+        self.units.iter_mut().for_each(|units| units.remove_task(task));
     }
 }

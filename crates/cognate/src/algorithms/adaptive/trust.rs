@@ -39,10 +39,10 @@ impl Default for Lean {
 }
 
 impl Lean {
-    /// Learns from a label and what was said, cut to [`LOUDEST`], by an implicit step t and the curvature where it began.
+    /// Learns from what was said, cut to [`LOUDEST`], by a signed implicit step y t and the curvature where it began.
     #[inline(always)]
-    pub(super) fn learn(&mut self, label: f64, said: f64, t: f64, h: f64) {
-        self.weight += label * t * said / self.precision;
+    pub(super) fn learn(&mut self, said: f64, step: f64, h: f64) {
+        self.weight += step * said / self.precision;
         self.precision += h * said * said;
     }
 }
@@ -65,7 +65,6 @@ pub(super) struct Weighed {
     parts: [f64; 2],
     solved: [f64; 2],
     pooled: f64,
-    label: f64,
 }
 
 /// Numbers that a trust is saved as.
@@ -127,22 +126,20 @@ impl Trust {
             parts: z,
             solved,
             pooled,
-            label,
         })
     }
 
-    /// Learns from an example that it has weighed, by the two implicit steps and the curvatures where they began.
+    /// Learns from an example that it has weighed, by the two implicit steps, signed, and the curvatures where they began.
     #[inline(always)]
     pub(super) fn learn(&mut self, weighed: &Weighed, steps: [f64; 2], curvatures: [f64; 2]) {
-        let Weighed { parts: z, solved, pooled, label, .. } = *weighed;
+        let Weighed { parts: z, solved, pooled, .. } = *weighed;
         let ([step, turn], [h, h_of_lean]) = (steps, curvatures);
-        let step = label * step;
         self.more[0] += step * solved[0];
         self.more[1] += step * solved[1];
         self.precision[0] += h * z[0] * z[0];
         self.precision[1] += h * z[0] * z[1];
         self.precision[2] += h * z[1] * z[1];
-        self.lean.learn(label, pooled, turn, h_of_lean);
+        self.lean.learn(pooled, turn, h_of_lean);
     }
 
     pub(super) fn numbers(&self) -> [f64; NUMBERS] {
@@ -181,7 +178,7 @@ mod tests {
     fn learn(trust: &mut Trust, label: f64, parts: [f64; 2], pooled: f64) {
         let weighed = trust.weigh(label, parts, pooled).unwrap();
         let taken = implicit_steps(weighed.agreed, weighed.variance);
-        trust.learn(&weighed, taken.steps, taken.curvatures);
+        trust.learn(&weighed, taken.steps.map(|t| label * t), taken.curvatures);
     }
 
     #[test]

@@ -6,13 +6,16 @@
 //! own and updates on its own mistakes, exactly as if it were alone. Predictions are exponentially weighted means of
 //! their margins; see `hedge.rs` for weights and guarantee.
 //!
+//! An example of weight w makes every member update as `perceptron` does; who was wrong is counted once per example,
+//! whatever its weight.
+//!
 //! State: for every member, the two parts that a Perceptron with uniform R keeps, side by side; mistakes of each.
 //! Cost: five times that of one member in arithmetic and in memory, one lookup per feature for all. O(s) whatever K is.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::StateError;
-use crate::example::{Example, SparseView, TaskId, is_mistake};
+use crate::example::{Example, SparseView, TaskId, is_mistake, repeats};
 use crate::hedge::{Hedge, HedgeState, mix};
 use crate::interaction::{Scales, Uniform};
 use crate::learner::{Outcome, in_task_order};
@@ -85,7 +88,7 @@ impl Mixture {
         if tasks == self.scales_for { self.scales } else { scales(tasks) }
     }
 
-    /// Margins of the members on an example whose rows have been found.
+    /// Margins of the members on an example whose rows have been found, without its offset.
     #[inline]
     fn members(&self, weights: &Members, tasks: usize, x: SparseView<'_>, found: &Found) -> Lanes {
         let (scales, dots) = (self.scales(tasks), dots(weights, x, found));
@@ -104,8 +107,19 @@ impl Mixture {
         if self.scales_for != tasks {
             (self.scales, self.scales_for) = (scales(tasks), tasks);
         }
-        let Example { task, features, label } = example;
-        let steps = members.map(|member| if is_mistake(label, member) { label } else { 0.0 });
+        let Example { task, features, label, weight, offset, .. } = example;
+        if weight == 0.0 {
+            return false;
+        }
+        let members = members.map(|member| member + offset);
+        let mut steps = members.map(|member| if is_mistake(label, member) { label } else { 0.0 });
+        if weight != 1.0 {
+            let squared = features.norm_squared();
+            for (at, step) in steps.iter_mut().enumerate() {
+                let gain = || (self.scales.own[at] + self.scales.shared[at]) * squared;
+                *step *= repeats(weight, label, members[at], gain);
+            }
+        }
         if members.iter().any(|member| is_mistake(label, *member)) {
             weights.change(task, features, found, |shared, own, value| {
                 for member in 0..MEMBERS {
@@ -125,7 +139,7 @@ impl Mixture {
         found: &mut Found,
     ) -> Outcome {
         let members = self.members(weights, tasks, example.features, found);
-        let margin = self.hedge.margin(members);
+        let margin = self.hedge.margin(members) + example.offset;
         Outcome { margin, updated: self.update(weights, tasks, example, (members, margin), found) }
     }
 }
@@ -177,9 +191,9 @@ impl Auto {
         let (mut found, mut margins) =
             (std::mem::take(&mut self.found[0]), std::mem::take(&mut self.margins));
         margins.clear();
-        for Example { task, features, .. } in round.examples() {
+        for Example { task, features, offset, .. } in round.examples() {
             let members = self.members((*tasks).max(task.index() + 1), task, features, &mut found);
-            outcomes.push(Outcome { margin: self.mixture.hedge.margin(members), updated: false });
+            outcomes.push(Outcome { margin: self.mixture.hedge.margin(members) + offset, updated: false });
             margins.push(members);
         }
         for at in in_task_order(round) {

@@ -131,7 +131,7 @@ impl ScaleFree {
     /// Takes what the example says about the relation, and learns it if its margin was a mistake; says whether
     /// anything changed that a margin depends on.
     pub(super) fn learn(&mut self, example: Example<'_>, met: &Met, margin: f64, moves: bool) -> bool {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, .. } = example;
         let (task, length) = (task.index(), square(features).sqrt());
         let readings = self.readings(task, met);
         self.evidence.note(task, label, length, met.all.get(FACTORS..), &self.inverses);

@@ -9,6 +9,8 @@
 //! longer than 1/r, and no single example of huge values can move r. On examples of length 1 this is PA-I with c = 1
 //! (Crammer et al. 2006); the least change that mends the loss is the implicit form of a gradient step (Kulis and
 //! Bartlett 2010), which is why no eta is left.
+//! An example of weight w takes w such steps at once: min(w, (1 - y m) (1 - (1 - f)^w) / f) in place of min(1, 1 - y m), f the
+//! share |x|^2 / max(|x|^2, r^2) of a loss that one step mends. What is counted is counted once per example.
 //! Who moves u: the step of task i is multiplied by min(1, e_i / e)^2, e_i the edge of u on task i (right minus wrong
 //! predictions, over all; ten right ones given), e the edge on all tasks. A task on which u does no better than a coin,
 //! for its labels are noise or turned round, has nothing to say about u.
@@ -133,7 +135,15 @@ impl Lengths {
     }
 }
 
-/// The margins of u, u + p_i, v_i.
+/// How much of a loss steps mend that are taken so many times, where one step mends a share of it, and at most 1.
+fn mended(loss: f64, weight: f64, share: f64) -> f64 {
+    if weight == 1.0 || share == 0.0 {
+        return loss.min(1.0);
+    }
+    (loss * (1.0 - (1.0 - share).powf(weight)) / share).min(weight)
+}
+
+/// The margins of u, u + p_i, v_i, without the offset of the example.
 #[inline]
 fn margins(weights: &Weights, x: SparseView<'_>, found: &Found) -> Three {
     let (mut shared, mut individual, mut own) = (0.0, 0.0, 0.0);
@@ -188,15 +198,17 @@ impl Judge {
         margins: Three,
         found: &mut Found,
     ) -> bool {
-        let Example { task, features, label } = example;
-        let losses = margins.map(|margin| hinge(label, margin).min(1.0));
+        let Example { task, features, label, weight, offset, .. } = example;
+        let losses = margins.map(|margin| hinge(label, margin + offset));
         let squared = features.norm_squared();
-        if losses == [0.0; 3] || !squared.is_normal() {
+        if losses == [0.0; 3] || !squared.is_normal() || weight == 0.0 {
             return false;
         }
         self.lengths.add(squared);
-        let steps = losses.map(|loss| label * loss / squared.max(self.lengths.squared()));
-        let shared = steps[0] * self.say(task, tasks);
+        let length = squared.max(self.lengths.squared());
+        let (say, share) = (self.say(task, tasks), squared / length);
+        let steps = losses.map(|loss| label * mended(loss, weight, share) / length);
+        let shared = label * mended(losses[0], weight, say * share) / length * say;
         weights.change(task, features, found, |u, row, value| {
             u[0] += shared * value;
             row[P] += steps[1] * value;
@@ -213,7 +225,10 @@ impl Judge {
 
     /// Counts who was right, by the margins that the prediction was made from.
     fn count(&mut self, example: Example<'_>, margins: Three) {
-        let wrong = margins.map(|margin| is_mistake(example.label, margin));
+        if example.weight == 0.0 {
+            return;
+        }
+        let wrong = margins.map(|margin| is_mistake(example.label, margin + example.offset));
         if self.each.len() <= example.task.index() {
             self.each.resize(example.task.index() + 1, Counts::default());
         }
@@ -233,7 +248,7 @@ impl Judge {
         let trust = self.trust(example.task);
         let updated = self.step(weights, tasks, example, margins, found);
         self.count(example, margins);
-        Outcome { margin: mix(trust, margins), updated }
+        Outcome { margin: mix(trust, margins) + example.offset, updated }
     }
 }
 
@@ -304,7 +319,7 @@ impl LearnOne for Auto {
         before.extend(round.examples().map(|example| self.margins_of(example.task, example.features)));
         outcomes.clear();
         outcomes.extend(round.examples().zip(&before).map(|(example, margins)| Outcome {
-            margin: mix(self.judge.trust(example.task), *margins),
+            margin: mix(self.judge.trust(example.task), *margins) + example.offset,
             updated: false,
         }));
         let met = round.examples().map(|example| example.task.index() + 1).max().unwrap_or(0);

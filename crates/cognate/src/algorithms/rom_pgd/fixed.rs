@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{RomPgdConfig, UStep};
 use crate::block::Block;
 use crate::error::StateError;
-use crate::example::{Example, SparseView, TaskId, hinge};
+use crate::example::{Example, SparseView, TaskId, hinge, repeats};
 use crate::learner::{
     Inspect, LearnOne, Outcome, Part, Parts, Predict, in_task_order, influence_of_like_tasks,
 };
@@ -79,6 +79,11 @@ impl Dots {
     }
 }
 
+/// Whether an example teaches anything.
+fn has_loss(example: Example<'_>, margin: f64) -> bool {
+    hinge(example.label, margin) > 0.0 && example.weight > 0.0
+}
+
 /// Factors below this are multiplied into their vectors; 2^-100, far from the smallest numbers.
 const LEAST_FACTOR: f64 = 1.0 / (1_u128 << 100) as f64;
 
@@ -111,7 +116,12 @@ impl Steps {
         dots: Dots,
         found: &mut Found,
     ) {
-        let Example { task, features, label } = example;
+        let Example { task, features, label, weight, offset, .. } = example;
+        let outlier = if self.own(task).norm.get() > 0.0 { 1.0 } else { 0.0 };
+        // As often as it takes until label times margin is 1.
+        let short = dots.margin() + offset - label;
+        let gain = || (eta_shared + (1.0 + outlier) * self.eta) * features.norm_squared();
+        let label = label * repeats(weight, label, short, gain);
         let (eta, RomPgdConfig { beta, gamma, .. }) = (self.eta, self.config);
         if self.own.len() <= task.index() {
             self.own.resize(task.index() + 1, Own::NEW);
@@ -188,12 +198,14 @@ impl Steps {
         found: &mut Found,
     ) -> Outcome {
         let dots = self.dots(weights, example.task, example.features, found);
-        let margin = dots.margin();
-        let updated = hinge(example.label, margin) > 0.0;
+        let margin = dots.margin() + example.offset;
+        let updated = has_loss(example, margin);
         if updated {
             self.step(weights, example, self.eta_shared(tasks), dots, found);
         }
-        self.shrink(weights, tasks);
+        if example.weight > 0.0 {
+            self.shrink(weights, tasks);
+        }
         Outcome { margin, updated }
     }
 }
@@ -225,11 +237,13 @@ impl Predict for Fixed {
 impl LearnOne for Fixed {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
         self.tasks = self.tasks.max(example.task.index() + 1);
-        let updated = hinge(example.label, margin) > 0.0;
+        let updated = has_loss(example, margin);
         if updated {
             self.step(example);
         }
-        self.steps.shrink(&mut self.weights, self.tasks);
+        if example.weight > 0.0 {
+            self.steps.shrink(&mut self.weights, self.tasks);
+        }
         updated
     }
 
@@ -263,8 +277,8 @@ impl LearnOne for Fixed {
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
         outcomes.clear();
         outcomes.extend(round.examples().map(|example| {
-            let margin = self.margin(example.task, example.features);
-            Outcome { margin, updated: hinge(example.label, margin) > 0.0 }
+            let margin = self.margin(example.task, example.features) + example.offset;
+            Outcome { margin, updated: has_loss(example, margin) }
         }));
         let met = round.examples().map(|example| example.task.index() + 1).max().unwrap_or(0);
         self.tasks = self.tasks.max(met);
@@ -273,7 +287,9 @@ impl LearnOne for Fixed {
                 self.step(round.example(at));
             }
         }
-        self.steps.shrink(&mut self.weights, self.tasks);
+        if round.is_empty() || round.examples().any(|example| example.weight > 0.0) {
+            self.steps.shrink(&mut self.weights, self.tasks);
+        }
     }
 }
 

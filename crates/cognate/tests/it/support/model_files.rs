@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use cognate::Model;
 pub(crate) use cognate::internal::FORMAT_VERSION;
+use cognate::metrics::Tally;
+use cognate::{Model, TaskId};
 
 /// The path of a released model of a format version.
 pub(crate) fn fixture(version: u32, name: &str) -> PathBuf {
@@ -25,18 +26,36 @@ pub(crate) fn fixture_of(name: &str, model: &Model) -> PathBuf {
     path
 }
 
-/// Loads a released model and checks that writing it changes nothing but, in older versions, its header.
+/// Whether two models are the same but for sums and samples, which earlier writers did not save, and for successes at a
+/// margin of exactly 0, which they counted: header and learner byte for byte, and every count.
+pub(crate) fn alike(one: &[u8], other: &[u8]) -> bool {
+    let counts = |bytes: &[u8]| {
+        let model = Model::from_bytes(bytes).unwrap();
+        let tasks = (0..model.tasks().len() as u32).map(|task| model.metrics().task(TaskId(task)));
+        let numbers = |tally: Tally| {
+            let Tally { examples, mistakes, updates, queries, .. } = tally;
+            let cells = [tally.true_positives, tally.false_positives, tally.false_negatives];
+            ([examples, mistakes, updates, queries], cells)
+        };
+        let counts: Vec<_> = tasks.chain([*model.metrics().total()]).map(numbers).collect();
+        (counts, model.metrics().unlabelled(), model.metrics().asked())
+    };
+    sections(one)[..2] == sections(other)[..2] && counts(one) == counts(other)
+}
+
+/// Loads a released model and checks that writing it changes nothing but counts, as in [`alike`], and, in older
+/// versions, its header.
 pub(crate) fn released(path: &Path) -> Model {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let model = Model::from_bytes(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let written = model.to_bytes();
     if bytes[8..12] == FORMAT_VERSION.to_le_bytes() {
-        assert!(written == bytes, "{} comes back otherwise", path.display());
+        assert!(alike(&written, &bytes), "{} comes back otherwise", path.display());
     } else {
         assert_eq!(written[8..12], FORMAT_VERSION.to_le_bytes());
-        assert!(sections(&written)[1..] == sections(&bytes)[1..], "{} comes back otherwise", path.display());
-        assert!(Model::from_bytes(&written).unwrap().to_bytes() == written);
+        assert!(sections(&written)[1] == sections(&bytes)[1], "{} comes back otherwise", path.display());
     }
+    assert!(Model::from_bytes(&written).unwrap().to_bytes() == written);
     model
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn text(samples: &[Sample], name: impl Fn(usize) -> String) -> String
         let (indices, values): (Vec<u32>, Vec<f64>) = present.map(|(at, x)| (at as u32, *x)).unzip();
         let features = SparseView::try_new(&indices, &values).unwrap();
         let (task, label) = (TaskId(0), sample.label);
-        write_example(&mut out, &name(sample.task), Example { task, features, label }).unwrap();
+        write_example(&mut out, &name(sample.task), Example::new(task, features, label)).unwrap();
     }
     String::from_utf8(out).unwrap()
 }

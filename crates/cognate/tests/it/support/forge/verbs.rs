@@ -85,6 +85,14 @@ fn look(model: &Model) -> bool {
     inspect.remarks();
     inspect.heap_bytes();
     inspect.probability(0.5);
+    if let Ok(export) = model.export() {
+        tasks.iter().for_each(|task| drop(export.task(*task)));
+    }
+    let x = SparseView::try_new(&[0, 3], &[1.0, -1e3]).expect("two features");
+    for task in &tasks {
+        let variance = model.learner().as_predict().variance(*task, x).unwrap_or(0.0);
+        assert!(variance.is_finite() && variance >= 0.0, "a variance is {variance}");
+    }
     for name in model.tasks().sorted().into_iter().take(3).map(|task| model.tasks().name(task)) {
         model.explain(name).expect("a task that is there is explained");
     }

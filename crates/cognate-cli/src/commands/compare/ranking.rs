@@ -1,0 +1,289 @@
+//! Who is best, what sharing gains, and whether that could be chance.
+
+use cognate::fit::Kind;
+use cognate::metrics::Measures;
+use cognate_lab::statistics::{deviation, mean, paired_test};
+use cognate_plot::numbers::percent;
+
+use super::contest::{Contest, Passed, Results};
+use super::entries::{Family, Lineup};
+use super::forms::Form;
+use super::metric::{Metric, mean_of};
+
+/// Significance level: a difference less likely by chance than this counts.
+pub(super) const LEVEL: f64 = 0.05;
+
+/// A rarer label than this makes the share of mistakes say little.
+pub(super) const RARE: f64 = 0.2;
+
+impl Results {
+    /// The metric in every run.
+    pub(super) fn values(&self, metric: Metric) -> Vec<f64> {
+        self.runs.iter().map(|run| metric.of(&run.measures)).collect()
+    }
+
+    /// Its mean.
+    pub(super) fn value(&self, metric: Metric) -> f64 {
+        mean(&self.values(metric))
+    }
+
+    /// Its mean and deviation, as people read them.
+    pub(super) fn shown(&self, metric: Metric) -> String {
+        let values = self.values(metric);
+        let value = metric.show(mean(&values));
+        if values.len() > 1 {
+            format!("{value} ± {}", metric.show_deviation(deviation(&values)))
+        } else {
+            value
+        }
+    }
+
+    /// The mean of any measure, by name.
+    pub(super) fn measure(&self, name: &str) -> Option<f64> {
+        let measures: Vec<Measures> = self.runs.iter().map(|run| run.measures).collect();
+        mean_of(&measures, name)
+    }
+
+    pub(super) fn mean_of(&self, value: impl Fn(&Passed) -> f64) -> f64 {
+        mean(&self.runs.iter().map(value).collect::<Vec<_>>())
+    }
+
+    /// Examples per second.
+    pub(super) fn rate(&self) -> f64 {
+        let seconds: f64 = self.runs.iter().map(|run| run.seconds).sum();
+        self.runs.iter().map(|run| run.total.examples as f64).sum::<f64>() / seconds.max(1e-9)
+    }
+
+    /// How likely chance alone makes so large a difference from another; `examples` are how many there are, however
+    /// often each was learnt.
+    fn chance(&self, other: &Self, examples: usize) -> f64 {
+        let pairs = self
+            .runs
+            .iter()
+            .zip(&other.runs)
+            .filter_map(|(a, b)| Some(a.contributions.as_ref()?.iter().zip(b.contributions.as_ref()?)));
+        let differences: Vec<f64> = pairs.flatten().map(|(a, b)| f64::from(*a) - f64::from(*b)).collect();
+        if differences.is_empty() {
+            f64::NAN
+        } else {
+            paired_test(&differences, examples.min(differences.len()))
+        }
+    }
+}
+
+/// A p-value as people read it.
+pub(super) fn chance_text(chance: f64) -> String {
+    match chance {
+        chance if chance.is_nan() => "–".to_owned(),
+        chance if chance < 0.001 => "p < 0.001".to_owned(),
+        chance => format!("p = {chance:.3}"),
+    }
+}
+
+/// One beside its own independent form.
+#[derive(Clone, Copy)]
+pub(super) struct Gain {
+    /// Who the independent form is.
+    pub(super) of: usize,
+    /// How likely the difference is chance.
+    pub(super) chance: f64,
+}
+
+/// The best, and those as good as far as these examples tell. The first is the constant guess.
+pub(super) struct Ranking<'a> {
+    pub(super) contest: &'a Contest,
+    pub(super) results: &'a [Results],
+    pub(super) families: &'a [Family],
+    pub(super) best: usize,
+    /// P-values of the difference from the best, and from the constant guess.
+    pub(super) to_best: Vec<f64>,
+    pub(super) to_constant: Vec<f64>,
+    /// Beside the own independent form, where there is one and it is another.
+    pub(super) gains: Vec<Option<Gain>>,
+    /// Share of the label +1, where labels are classes.
+    pub(super) positives: f64,
+}
+
+impl<'a> Ranking<'a> {
+    /// Ranks all but the constant guess.
+    pub(super) fn of(contest: &'a Contest, lineup: &'a Lineup, results: &'a [Results]) -> Self {
+        let metric = contest.metric;
+        let key = |who: usize| {
+            let value = results[who].value(metric);
+            match metric.rises() {
+                _ if value.is_nan() => f64::INFINITY,
+                true => -value,
+                false => value,
+            }
+        };
+        let best = (1..results.len()).min_by(|a, b| key(*a).total_cmp(&key(*b))).unwrap_or(0);
+        let examples = contest.memory.len();
+        let to = |other: usize| results.iter().map(|one| one.chance(&results[other], examples)).collect();
+        let mut ranking = Self {
+            contest,
+            results,
+            families: &lineup.families,
+            best,
+            to_best: to(best),
+            to_constant: to(0),
+            gains: Vec::new(),
+            positives: share_of_positives(contest),
+        };
+        ranking.gains = (0..results.len()).map(|who| ranking.gain_of(who, examples)).collect();
+        ranking
+    }
+
+    fn gain_of(&self, who: usize, examples: usize) -> Option<Gain> {
+        let of = self.form(self.family(who)?, Form::Independent).filter(|of| *of != who)?;
+        Some(Gain { of, chance: self.results[who].chance(&self.results[of], examples) })
+    }
+
+    /// The family in which somebody is a form: that of its own learner, if there is one.
+    pub(super) fn family(&self, who: usize) -> Option<&'a Family> {
+        let name = self.results[who].name.as_str();
+        let forms = [Form::Shared, Form::Independent, Form::Pooled];
+        let has = |family: &&Family| forms.iter().any(|form| family.entry(*form) == Some(name));
+        let of_own = |family: &&Family| name.split(' ').next() == Some(family.learner);
+        self.families.iter().filter(has).find(of_own).or_else(|| self.families.iter().find(has))
+    }
+
+    /// The form of a family, if it has it and could learn the examples.
+    pub(super) fn form(&self, family: &Family, form: Form) -> Option<usize> {
+        let name = family.entry(form)?;
+        self.results.iter().position(|results| results.name == name)
+    }
+
+    /// What tasks share in one.
+    pub(super) fn form_of(&self, who: usize) -> Option<Form> {
+        let family = self.family(who)?;
+        [Form::Independent, Form::Pooled, Form::Shared]
+            .into_iter()
+            .find(|form| self.form(family, *form) == Some(who))
+    }
+
+    /// `*` for the best, `=` for those as good.
+    pub(super) fn mark(&self, who: usize) -> &'static str {
+        match who {
+            _ if who == self.best => "*",
+            0 => "",
+            _ if self.to_best[who] >= LEVEL => "=",
+            _ => "",
+        }
+    }
+
+    /// What always answering the same is called.
+    pub(super) fn constant(&self) -> String {
+        match self.contest.kind {
+            Kind::Classification => {
+                let label = self.contest.label(self.positives >= 0.5);
+                // A probability is what log loss judges.
+                let share =
+                    if self.contest.metric == Metric::LogLoss { " (with its share so far)" } else { "" };
+                format!("always answering {label}{share}")
+            }
+            Kind::Regression => "always answering the mean so far".to_owned(),
+        }
+    }
+
+    /// Whether the labels are so uneven that mistakes say little.
+    pub(super) fn is_uneven(&self) -> bool {
+        self.contest.kind == Kind::Classification && self.positives.min(1.0 - self.positives) < RARE
+    }
+
+    fn shows(&self, who: usize) -> String {
+        self.contest.metric.show(self.results[who].value(self.contest.metric))
+    }
+
+    /// Whether the first is better than the constant guess by more than chance.
+    fn beats_constant(&self) -> bool {
+        let metric = self.contest.metric;
+        let (value, constant) = (self.results[self.best].value(metric), self.results[0].value(metric));
+        let better = if metric.rises() { value > constant } else { value < constant };
+        better && self.to_constant[self.best] < LEVEL
+    }
+
+    /// The conclusion, a sentence or a few.
+    pub(super) fn verdict(&self) -> Vec<String> {
+        let (metric, best) = (self.contest.metric, &self.results[self.best]);
+        let mut lines = Vec::new();
+        if self.beats_constant() {
+            lines.push(format!(
+                "Use {}: {} {}, where {} has {}. {}",
+                best.name,
+                metric.name(),
+                self.shows(self.best),
+                self.constant(),
+                self.shows(0),
+                self.sharing(),
+            ));
+        } else {
+            lines.push(format!(
+                "{} is the best here, but no better than {}: {} {} beside {} ({}).",
+                best.name,
+                self.constant(),
+                metric.name(),
+                self.shows(self.best),
+                self.shows(0),
+                chance_text(self.to_constant[self.best]),
+            ));
+        }
+        let equals: Vec<&str> = (1..self.results.len())
+            .filter(|who| self.mark(*who) == "=")
+            .map(|who| self.results[who].name.as_str())
+            .collect();
+        if !equals.is_empty() {
+            lines.push(format!("As good, as far as these examples tell: {}.", equals.join(", ")));
+        }
+        if self.is_uneven() && metric == Metric::Error {
+            let rare = percent(self.positives.min(1.0 - self.positives), 1);
+            lines.push(format!(
+                "Only {rare} of the labels are {}: mistakes tell little; --metric auc and --metric log-loss tell more.",
+                self.contest.label(self.positives < 0.5),
+            ));
+        }
+        lines
+    }
+
+    /// What sharing gains, like for like.
+    fn sharing(&self) -> String {
+        let metric = self.contest.metric;
+        let value = |who: usize| self.results[who].value(metric);
+        match (self.form_of(self.best), self.gains[self.best]) {
+            (Some(Form::Independent), _) => {
+                let shared = self.family(self.best).and_then(|family| {
+                    let forms = [Form::Shared, Form::Pooled].into_iter();
+                    forms.filter_map(|form| self.form(family, form)).find(|who| *who != self.best)
+                });
+                let Some(shared) = shared else { return "Its tasks share nothing.".to_owned() };
+                format!(
+                    "Sharing does not help: {} has {} ({}).",
+                    self.results[shared].name,
+                    self.shows(shared),
+                    chance_text(self.to_best[shared]),
+                )
+            }
+            (form, Some(Gain { of, chance })) => {
+                let what = if form == Some(Form::Pooled) { "one model for all tasks" } else { "sharing" };
+                let (own, chance_text) = (self.shows(of), chance_text(chance));
+                if chance < LEVEL {
+                    let gain = metric.gain(value(self.best), value(of));
+                    format!("Its own independent form has {own}: {what} {gain} ({chance_text}).")
+                } else {
+                    format!(
+                        "Its own independent form has {own}: what {what} gains is within chance ({chance_text})."
+                    )
+                }
+            }
+            (_, None) => "It has no independent form to compare with.".to_owned(),
+        }
+    }
+}
+
+fn share_of_positives(contest: &Contest) -> f64 {
+    let (mut positives, mut all) = (0.0, 0.0);
+    for (_, example) in contest.memory.examples() {
+        all += example.weight;
+        positives += if example.label > 0.0 { example.weight } else { 0.0 };
+    }
+    positives / all
+}

@@ -1,0 +1,214 @@
+//! What a run is judged by beside its counts: areas under ROC curves, single passes, and what misleads.
+
+use cognate::fit::Kind;
+use cognate::metrics::{Areas, LabelRuns, Metrics, Overlap, Ranking, Tally};
+use cognate::run::{Progress, RoundReport};
+use cognate::{Model, TaskId};
+
+use cognate_plot::numbers::count;
+
+/// Share of examples learnt before from which on a run says so.
+const MANY: f64 = 0.5;
+/// A share of fewer examples says little.
+const FEW: u64 = 10;
+
+/// Follows a run.
+pub(crate) struct Judge {
+    is_class: bool,
+    ranking: Ranking,
+    /// That of the pass alone, where there are several.
+    of_pass: Option<Ranking>,
+    /// Counts when the pass began.
+    began: Tally,
+    ended: u32,
+    passes: Vec<Pass>,
+}
+
+/// One of several passes.
+pub(crate) struct Pass {
+    pub(crate) tally: Tally,
+    pub(crate) auc: Option<f64>,
+}
+
+/// What a judge has found.
+pub(crate) struct Judged {
+    pub(crate) areas: Areas,
+    /// The passes, where there were several.
+    pub(crate) passes: Vec<Pass>,
+    pub(crate) runs: LabelRuns,
+}
+
+impl Judge {
+    /// Begins with a run of so many passes.
+    pub(crate) fn new(model: &Model, passes: u32) -> Self {
+        Self {
+            is_class: model.kind() == Some(Kind::Classification),
+            ranking: Ranking::default(),
+            of_pass: (passes > 1).then(Ranking::default),
+            began: *model.metrics().total(),
+            ended: 0,
+            passes: Vec::new(),
+        }
+    }
+
+    /// After every labelled example.
+    #[inline]
+    pub(crate) fn observe(&mut self, report: &RoundReport) {
+        if self.is_class {
+            let RoundReport { task, label, weight, margin, .. } = *report;
+            self.ranking.count(task, label, weight, margin);
+            if let Some(of_pass) = &mut self.of_pass {
+                of_pass.count(task, label, weight, margin);
+            }
+        }
+    }
+
+    /// After every batch.
+    pub(crate) fn batch_done(&mut self, progress: Progress, metrics: &Metrics) {
+        if progress.passes > self.ended {
+            self.ended = progress.passes;
+            self.end_pass(metrics);
+        }
+    }
+
+    fn end_pass(&mut self, metrics: &Metrics) {
+        let Some(of_pass) = &mut self.of_pass else { return };
+        let (now, ranking) = (*metrics.total(), std::mem::take(of_pass));
+        let tally = now.since(&self.began);
+        if tally.examples > 0 {
+            self.passes.push(Pass { tally, auc: ranking.auc().map(|auc| auc.value) });
+        }
+        self.began = now;
+    }
+
+    /// The run is over.
+    pub(crate) fn finish(mut self, metrics: &Metrics) -> Judged {
+        // What a last pass that was not finished has seen, and the last round of one that was.
+        self.end_pass(metrics);
+        Judged { areas: self.ranking.areas(), passes: self.passes, runs: self.ranking.label_runs() }
+    }
+}
+
+impl Judged {
+    /// The area under the curve of a task.
+    pub(crate) fn task(&self, task: TaskId) -> Option<f64> {
+        self.areas.task(task).map(|auc| auc.value)
+    }
+
+    /// The area under the curve of all examples.
+    pub(crate) fn total(&self) -> Option<f64> {
+        self.areas.total().map(|auc| auc.value)
+    }
+
+    /// What a reader of the numbers should know, a line each.
+    pub(crate) fn notes(&self, model: &Model) -> Vec<String> {
+        let mut notes = Vec::new();
+        let total = model.metrics().total();
+        if self.runs.are_sorted() {
+            notes.push(format!(
+                "warning: labels come in long runs ({} of one label, by chance about {}): numbers of such an order \
+                 say little of others; --order shuffle, or check the order of the lines",
+                count(self.runs.longest),
+                count(self.runs.by_chance.round() as u64),
+            ));
+        }
+        let learnt = model.metrics().learnt();
+        if self.passes.len() > 1 {
+            notes.push(
+                "note: from pass 2 on, examples have been seen before: only pass 1 predicts unseen ones"
+                    .to_owned(),
+            );
+        } else if let Some(share) = large(learnt.from_earlier_runs()).or_else(|| large(learnt.repeated())) {
+            notes.push(format!(
+                "note: about {} of these examples had been learnt before (same task, same features): \
+                 they were not unseen when predicted",
+                share_text(share, 0),
+            ));
+        }
+        if total.kind() == Some(Kind::Classification) {
+            notes.extend(one_class(total));
+            notes.extend(self.areas.total().filter(|auc| auc.error > 0.0).map(|auc| {
+                format!("note: AUC of more than a million examples, in bins: within {:.1e}", auc.error)
+            }));
+            if total.constant_error().is_none() {
+                notes.push(
+                    "note: of what was learnt before this run, the cost of the constant guess is unknown, and shown as - \
+                     (an earlier version saved the model, or a task was forgotten)"
+                        .to_owned(),
+                );
+            }
+        }
+        notes
+    }
+}
+
+/// A share of examples learnt before that is worth a line.
+fn large(overlap: Overlap) -> Option<f64> {
+    overlap.share().filter(|share| *share >= MANY && overlap.sampled >= FEW)
+}
+
+/// Says that there is one class only.
+pub(crate) fn one_class(total: &Tally) -> Option<String> {
+    let label = match (total.positives(), total.negatives()) {
+        (0, 0) => return None,
+        (_, 0) => "+1",
+        (0, _) => "-1",
+        _ => return None,
+    };
+    Some(format!("note: every label is {label}: AUC and balanced error need both, and are shown as -"))
+}
+
+/// A number that may be unknown.
+pub(crate) fn shown(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), text)
+}
+
+/// A number with some digits, whatever its size.
+pub(crate) fn digits(value: f64) -> String {
+    match value.abs() {
+        size if size == 0.0 || (1e-3..1e5).contains(&size) => format!("{value:.4}"),
+        _ => format!("{value:.3e}"),
+    }
+}
+
+/// A share in percent, with plain spaces.
+fn share_text(value: f64, places: usize) -> String {
+    format!("{:.places$} %", 100.0 * value)
+}
+
+/// The numbers of all examples in a sentence.
+pub(crate) fn sentence(tally: &Tally, auc: Option<f64>) -> String {
+    let share = |value: f64| share_text(value, 2);
+    if tally.kind() == Some(Kind::Regression) {
+        return format!(
+            "RMSE {} (mean so far {}), MAE {}, R2 {}, loss {}",
+            shown(tally.rmse(), digits),
+            shown(tally.constant_rmse(), digits),
+            shown(tally.mae(), digits),
+            shown(tally.r2(), |r2| format!("{r2:.4}")),
+            shown(tally.loss(), digits),
+        );
+    }
+    format!(
+        "error {} (constant guess {}), balanced error {}, AUC {}, log loss {}",
+        share(tally.error()),
+        shown(tally.constant_error(), share),
+        shown(tally.balanced_error(), share),
+        shown(auc, digits),
+        shown(tally.log_loss(), digits),
+    )
+}
+
+/// What a second line has to say, of classes.
+pub(crate) fn second_sentence(tally: &Tally) -> Option<String> {
+    let share = |value: f64| share_text(value, 2);
+    (tally.kind() == Some(Kind::Classification)).then(|| {
+        format!(
+            "precision {}, recall {}, F1 {}, Brier score {}",
+            share(tally.precision()),
+            share(tally.recall()),
+            share(tally.f1()),
+            shown(tally.brier(), digits),
+        )
+    })
+}

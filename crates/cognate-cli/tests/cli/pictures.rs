@@ -1,0 +1,142 @@
+//! Pages and pictures of many tasks: what is left out is said, nothing is too large, one number stands for one thing.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::support::{Folder, number, related};
+
+/// The largest page of a run with 412 tasks, in bytes: small enough to mail.
+const LARGEST_PAGE: usize = 1_000_000;
+
+/// A stream of 412 tasks, and a matrix file that relates them in four groups of which one is opposed to another.
+fn many() -> Folder {
+    let (tasks, mut stream) = (412, String::new());
+    for line in 0..4 * tasks {
+        let (task, x) = (line % tasks, (line * 7919 % 1000) as f64 / 500.0 - 1.0);
+        let label = if (x > 0.0) == (task % 4 != 3) { "+1" } else { "-1" };
+        writeln!(stream, "{label} task:t{task:03} 1:{x} 2:1").unwrap();
+    }
+    // R is the inverse of A, which is negative beside the diagonal where tasks are related.
+    let names: Vec<String> = (0..tasks).map(|task| format!("t{task:03}")).collect();
+    let mut matrix = names.join(",") + "\n";
+    for row in 0..tasks {
+        let entry = |column: usize| match (row % 4, column % 4) {
+            _ if row == column => 1.0,
+            // A little of its own, so that no two pairs are equally strong.
+            (a, b) if a == b => -0.007 - 0.002 * ((row + 1) * (column + 1) % 997) as f64 / 997.0,
+            (0, 1) | (1, 0) => 0.001,
+            _ => 0.0,
+        };
+        let entries: Vec<String> = (0..tasks).map(|column| entry(column).to_string()).collect();
+        writeln!(matrix, "{}", entries.join(",")).unwrap();
+    }
+    let folder = Folder::with("a.svm", stream);
+    folder.write("a.csv", matrix);
+    folder
+}
+
+/// The number after a word in a text, without its commas.
+fn after(text: &str, word: &str) -> usize {
+    let rest = text.split(word).nth(1).unwrap_or_else(|| panic!("{word:?} in {text}"));
+    let digits: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == ',').collect();
+    digits.replace(',', "").parse().unwrap()
+}
+
+#[test]
+fn a_report_and_a_graph_of_412_tasks_can_be_used() {
+    let folder = many();
+    folder.output(
+        "learn a.svm --learner perceptron --set interaction.matrix.file=a.csv --quiet --model m.cog --report r.html",
+    );
+    let page = folder.text("r.html");
+    assert!(page.len() < LARGEST_PAGE, "{} bytes", page.len());
+    assert_eq!(page.matches("<td>t").count(), 412, "every task has a row");
+    assert!(page.contains("Wilson") && page.contains("class=\"rows long\""));
+    assert!(page.contains("The tasks of the 4 groups"), "relatives are grouped");
+    assert!(page.contains("class=\"hint at"), "a wide table says that it scrolls");
+    let ran = folder.run("relations m.cog --graph g.svg --threshold 0.001");
+    ran.assert_done();
+    assert!(ran.stderr.contains(": the 3 strongest of every task"), "{}", ran.stderr);
+    let drawn = after(&ran.stderr, "; drawn ");
+    assert!((412 / 2..=3 * 412).contains(&drawn), "{}", ran.stderr);
+    assert_eq!(folder.text("g.svg").matches("class=\"dot\"").count(), 412, "no task is without an edge");
+}
+
+#[test]
+fn a_graph_says_that_equal_edges_are_ties() {
+    let folder = Folder::with("a.svm", related(412, 900));
+    folder.output("learn a.svm --learner perceptron --quiet --model m.cog --set interaction.coupled.b=400");
+    let ran = folder.run("relations m.cog --graph g.svg");
+    ran.assert_done();
+    assert!(
+        ran.stderr
+            .contains("Ties: 412 tasks have more than 3 equally strong edges; these 84,666 are not drawn"),
+        "{}",
+        ran.stderr
+    );
+    let svg = folder.text("g.svg");
+    assert!(svg.contains(">412 tasks at ") && !svg.contains("class=\"edge"));
+    // The page of the same relation has no matrix of one colour.
+    folder.output("learn a.svm --learner perceptron --quiet --set interaction.coupled.b=400 --report r.html");
+    assert!(folder.text("r.html").contains("All pairs of different tasks have the same value, "));
+}
+
+#[test]
+fn the_task_that_is_surest_to_be_bad_comes_first() {
+    // A first prediction is +1: "once" is 1 mistake in 1, "often" 20 in 40, "never" none in 40.
+    let mut stream = "-1 task:once 1:1\n".to_owned();
+    for round in 0..40 {
+        let label = if round % 2 == 0 { "-1" } else { "+1" };
+        writeln!(stream, "{label} task:often 1:1\n+1 task:never 1:1").unwrap();
+    }
+    let folder = Folder::with("a.svm", stream);
+    folder.output("learn a.svm --learner perceptron --set interaction=independent --quiet --report r.html");
+    let page = folder.text("r.html");
+    let place = |task: &str| page.find(&format!("<td>{task}</td>")).expect("a row");
+    assert!(place("often") < place("once") && place("once") < place("never"), "{page}");
+}
+
+#[test]
+fn the_page_of_a_comparison_has_one_number_for_one_thing() {
+    let folder = Folder::with("a.svm", related(4, 600));
+    let flags = "--learners perceptron --runs 3 --quiet --report page.html";
+    let value: Value =
+        serde_json::from_str(&folder.output(&format!("compare a.svm {flags} --json"))).unwrap();
+    let page = folder.text("page.html");
+    for row in value["learners"].as_array().unwrap() {
+        let shown = |error: f64| format!("{:.2}\u{202f}%", 100.0 * error);
+        let mean = shown(number(row, "/error"));
+        assert!(page.contains(&mean), "{row}");
+        let name = row["name"].as_str().unwrap();
+        if name == "constant" {
+            continue;
+        }
+        // At the end of the curve in the wide and in the narrow chart, behind a name that may be shortened.
+        assert!(page.contains(&format!(" {mean}</text>")), "{name} {mean}");
+        assert!(page.contains(&format!(">{mean}</text>")), "{name} {mean}");
+    }
+    assert!(page.contains("the same 600 examples of 4 tasks in the same 3 orders"));
+}
+
+#[test]
+fn learnt_and_true_relations_of_the_tour_share_a_scale() {
+    let folder = Folder::new();
+    folder.output("demo --quiet --out tour.html");
+    let page = folder.text("tour.html");
+    let relations = page.split("How the tasks are related").nth(1).unwrap();
+    // Two matrices, each wide and narrow, each with a bar from -1 to 1.
+    assert_eq!([">−1.0</text>", ">1.0</text>"].map(|end| relations.matches(end).count()), [4, 4]);
+}
+
+#[test]
+fn the_chosen_lambda_is_marked() {
+    let folder = Folder::with("a.svm", related(3, 200));
+    let grid = "--cross-validate 3 --grid lambda=0.01,1,100";
+    let text = folder.output(&format!("fit a.svm {grid} --quiet --report r.html --json"));
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let lambda = number(&value, "/learner/convex/lambda");
+    let page = folder.text("r.html");
+    assert!(page.contains(&format!("chosen: lambda {lambda}, ")), "{lambda}");
+    assert_eq!(page.matches("class=\"halo\"").count(), 2, "in the wide and in the narrow chart");
+}

@@ -1,0 +1,122 @@
+//! `adaptive` with real labels and times, as a run sees it: what is learnt, what is refused, what a model file keeps.
+
+use crate::support::harness;
+use cognate::Model;
+use cognate::fit::Kind;
+use cognate::run::RunOptions;
+use cognate::stream::{Input, Labels, ReadOptions, Values};
+use serde_json::{Value, json};
+
+fn config(parameters: &Value) -> Value {
+    json!({ "learner": { "adaptive": parameters } })
+}
+
+/// Why a text is not learnt.
+fn refusal(parameters: &Value, text: &str) -> String {
+    let mut model = harness::model(&config(parameters));
+    let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
+    let options = ReadOptions::default().labels(Labels::Optional);
+    let learnt =
+        model.reader(vec![input], options).map_err(|error| error.to_string()).and_then(|mut reader| {
+            model
+                .learn(&mut reader, &RunOptions::default(), &mut harness::Collect::default())
+                .map_err(|error| error.to_string())
+        });
+    match learnt {
+        Ok(_) => panic!("{text} is learnt"),
+        Err(message) => message,
+    }
+}
+
+#[test]
+fn labels_that_cannot_be_are_refused_by_round() {
+    for loss in [json!("squares"), json!("absolute"), json!({"quantile": {"q": 0.5}}), json!("poisson")] {
+        let message = refusal(&json!({ "loss": loss }), "1 qid:1 1:1\n1e101 qid:2 1:1\n");
+        assert_eq!(
+            message,
+            "round 2, task `2`: the label 1e101 is too large; labels are between -1e100 and 1e100"
+        );
+        let message = refusal(&json!({ "loss": loss }), "1 qid:1 1:1\n1e308 qid:2 1:1\n");
+        assert!(message.contains("1e308"), "{message}");
+    }
+    let message = refusal(&json!({"loss": "poisson"}), "1 task:a 1:1\n0.5 task:a 1:1\n-3 task:b 1:1\n");
+    assert_eq!(
+        message,
+        "round 3, task `b`: the label -3 is no count: with the loss `poisson` labels are 0 or more"
+    );
+}
+
+#[test]
+fn labels_of_a_table_are_checked_before_it_is_learnt() {
+    let refused = |loss: &str, label: f64| {
+        let model = harness::model(&config(&json!({ "loss": loss })));
+        let error = model.check_labels(Values::F64(&[1.0, 0.0, label])).unwrap_err();
+        error.to_string()
+    };
+    assert!(refused("poisson", -2.5).starts_with("row 2: the label -2.5 is no count"));
+    assert!(refused("squares", -1e101).starts_with("row 2: the label -1e101 is too large"));
+    for (loss, label) in [("squares", -1e100), ("poisson", 1e100), ("logistic", -1.0)] {
+        let model = harness::model(&config(&json!({ "loss": loss })));
+        assert_eq!(model.check_labels(Values::F64(&[label])), Ok(()), "{loss}");
+    }
+}
+
+#[test]
+fn a_time_is_needed_where_time_is_what_passes() {
+    for loss in ["logistic", "squares"] {
+        let message = refusal(&json!({"loss": loss, "forget": "7d"}), "1 qid:1 1:1\n");
+        assert_eq!(message, "round 1, task `1`: the example has no time, and `forget` is a time");
+    }
+}
+
+#[test]
+fn bad_parameters_are_named() {
+    for (parameters, path) in [
+        (json!({"loss": {"quantile": {"q": 1.0}}}), "loss.quantile.q"),
+        (json!({"forget": "7 days"}), "forget"),
+        (json!({"forget": 0}), "forget"),
+    ] {
+        let config = serde_json::from_value(config(&parameters)).unwrap();
+        let error = Model::new(&config).unwrap_err().to_string();
+        assert!(error.contains(path), "{error}");
+    }
+}
+
+/// Labels of 1e100 and 1e-300 are numbers like others.
+#[test]
+fn extreme_labels_are_no_trouble() {
+    for scale in ["e99", "e-300"] {
+        let lines: Vec<String> = (0..200)
+            .map(|at| format!("{}{scale} qid:{} 1:{} 2:{}\n", at % 7, at % 3, at % 5, at % 4))
+            .collect();
+        for interaction in
+            [json!("independent"), json!("pooled"), json!({"coupled": {"b": "auto"}}), json!("pairwise")]
+        {
+            for loss in [json!("squares"), json!("absolute")] {
+                let mut model = harness::model(&config(&json!({"loss": loss, "interaction": interaction})));
+                let reports = harness::learn(&mut model, &lines.concat());
+                assert_eq!(reports.len(), 200);
+                assert!(reports.iter().all(|report| report.margin.is_finite()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_model_file_keeps_loss_and_half_life() {
+    for parameters in [
+        json!({"loss": {"quantile": {"q": 0.25}}}),
+        json!({"loss": "poisson", "forget": 40.0}),
+        json!({"forget": "1.5h"}),
+    ] {
+        let mut model = harness::model(&config(&parameters));
+        let real = parameters.get("loss").is_some();
+        assert_eq!(model.kind(), Some(if real { Kind::Regression } else { Kind::Classification }));
+        if real {
+            harness::learn(&mut model, "2 qid:1 1:1\n0 qid:2 2:1\n7 qid:1 1:3\n");
+        }
+        let again = Model::from_bytes(&model.to_bytes()).unwrap();
+        assert_eq!(again.config().learner, model.config().learner);
+        assert!(again.to_bytes() == model.to_bytes());
+    }
+}
