@@ -466,7 +466,8 @@ mod update_tests {
     #[test]
     fn variances_are_finite_whatever_the_rate() {
         let features = SparseView::trusted(&[0, 4], &[1.0, 1e100]);
-        for interaction in ["\"auto\"", "\"independent\"", "\"pooled\"", "{\"coupled\": {\"b\": 1.0}}"] {
+        let coupled = ["{\"coupled\": {\"b\": \"auto\"}}", "{\"coupled\": {\"b\": 1.0}}"];
+        for interaction in ["\"independent\"", "\"pooled\"", coupled[0], coupled[1]] {
             for rate in [f64::MIN_POSITIVE, 1.0, f64::MAX] {
                 let interaction = serde_json::from_str(interaction).unwrap();
                 let config = AdaptiveConfig { interaction, rate, ..AdaptiveConfig::default() };
