@@ -14,7 +14,7 @@ use super::mixer::{ALONE, PARTS};
 use super::real::Target;
 use super::rows::VectorRow;
 use super::rule::{Clock, Sizes, Usual, gain};
-use super::step::{Scale, Start, Stepped, take_step};
+use super::step::{Growth, Scale, Start, Stepped, take_step};
 use super::units::{Unit, Units, UnitsState};
 use super::variance::{ONLY, Spread};
 use crate::error::StateError;
@@ -77,18 +77,22 @@ struct VectorStep<'a> {
 }
 
 impl Stepped<1> for VectorStep<'_> {
-    fn grow(&mut self, sizes: &mut Sizes) {
-        let mut indices = self.features.indices().iter();
+    fn grow(&mut self, sizes: &mut Sizes, growth: &Growth) -> [f64; 1] {
+        let (mut indices, mut change) = (self.features.indices().iter(), 0.0);
         self.weights.for_each_mut(self.features, self.found, |_, row, value| {
             let row = VectorRow::of(row.each_mut());
-            let (shrink, feature) = (sizes.grow(row.size, value), indices.next());
+            let (grown, feature) = (sizes.grow(row.size, value), indices.next());
+            let Some(grown) = grown else { return };
+            let shrink = growth.shrink(grown, self.prior.recip(), *row.precision);
+            change += (shrink - 1.0) * *row.weight * value;
             *row.weight *= shrink;
             if let (Some(averages), Some(feature)) = (&mut self.averages, feature)
                 && shrink < 1.0
             {
-                averages.shrink(self.vector, *feature, shrink);
+                averages.shrink(self.vector, *feature, &[shrink; PARTS]);
             }
         });
+        [change / self.scale]
     }
 
     fn normalised(&mut self, usual: Usual) -> f64 {

@@ -87,12 +87,13 @@ impl Averages {
     }
 
     /// Shrinks the means of a feature's weights, which shrink because it came in other units.
-    pub(super) fn shrink(&mut self, task: TaskId, feature: u32, factor: f64) {
+    pub(super) fn shrink(&mut self, task: TaskId, feature: u32, factors: &PerPart) {
         let (indices, values) = ([feature], [1.0]);
         let x = SparseView::trusted(&indices, &values);
         self.sums.find(task, x, &mut self.found);
         self.sums.change(task, x, &mut self.found, |shared, own, _| {
-            shared.iter_mut().chain(own).for_each(|sum| *sum *= factor);
+            let sums = own.iter_mut().chain(shared);
+            sums.zip(factors).for_each(|(sum, factor)| *sum *= factor);
         });
     }
 

@@ -10,7 +10,7 @@ use super::lanes::{Feature, FeatureLanes, rates_of};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, PARTS, POOLED, PerPart};
 use super::rows::{OwnRow, SharedRow};
 use super::rule::{Sizes, Usual, gain};
-use super::step::{Scale, Stepped};
+use super::step::{Growth, Scale, Stepped};
 use crate::example::{SparseView, TaskId};
 use crate::weights::SideBySide;
 use crate::weights::side_by_side::Found;
@@ -91,23 +91,40 @@ impl MembersStep<'_> {
 
 impl Stepped<4> for MembersStep<'_> {
     #[inline(always)]
-    fn grow(&mut self, sizes: &mut Sizes) {
-        let mut indices = self.features.indices().iter();
+    fn grow(&mut self, sizes: &mut Sizes, growth: &Growth) -> PerMember {
+        let (mut indices, mut changes) = (self.features.indices().iter(), [0.0; PARTS]);
         self.lanes.clear();
         self.weights.for_each_mut(self.features, self.found, |shared, own, value| {
             let (shared, own) = (SharedRow::of(shared.each_mut()), OwnRow::of(own.each_mut()));
-            let (shrink, feature) = (sizes.grow(shared.size, value), indices.next());
-            if shrink < 1.0 {
-                for weight in [shared.pooled, shared.coupled, own.alone, own.coupled] {
-                    *weight *= shrink;
+            let (grown, feature) = (sizes.grow(shared.size, value), indices.next());
+            if let Some(grown) = grown {
+                let precisions = [*own.precision, *own.precision, *shared.precision, *shared.precision];
+                let factors: PerPart = std::array::from_fn(|part| {
+                    growth.shrink(grown, self.inverse_priors[part], precisions[part])
+                });
+                let parts = [&mut *own.alone, &mut *own.coupled, shared.pooled, shared.coupled];
+                for ((weight, factor), change) in parts.into_iter().zip(&factors).zip(&mut changes) {
+                    *change += (factor - 1.0) * *weight * value;
+                    *weight *= factor;
                 }
                 if let (Some(averages), Some(feature)) = (&mut self.averages, feature) {
-                    averages.shrink(self.task, *feature, shrink);
+                    averages.shrink(self.task, *feature, &factors);
+                }
+            }
+            for (part, weight) in [(ALONE, own.alone), (COUPLED_OWN, own.coupled)] {
+                let most = growth.most(*shared.size, self.inverse_priors[part], *own.precision);
+                if weight.abs() > self.own_scale * most {
+                    let held = weight.signum() * self.own_scale * most;
+                    changes[part] += (held - *weight) * value;
+                    *weight = held;
                 }
             }
             let (size, shared, own) = (*shared.size, *shared.precision, *own.precision);
             self.lanes.push(Feature { value, size, shared, own });
         });
+        let [alone, coupled_own, pooled, coupled_shared] = changes;
+        let own = self.own_scale.recip();
+        [own * alone, own * coupled_own + self.side * coupled_shared, self.side * pooled, 0.0]
     }
 
     #[inline(always)]

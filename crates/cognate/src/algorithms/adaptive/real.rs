@@ -31,6 +31,8 @@ const DENSITY: f64 = 1.0 / 3.0;
 const LONGEST: f64 = 600.0;
 /// Margins at most, in units of labels: predictions beyond are accidents, and their squares are no numbers.
 pub(super) const MOST: f64 = 1e3;
+/// Margins at most that a step begins at; weights go back from farther away, too, but not all at once.
+const FARTHEST: f64 = 1e9;
 /// Rounds of Newton's method, which is kept within brackets.
 const ROUNDS: usize = 200;
 
@@ -90,6 +92,8 @@ pub(super) struct Target {
     pub(super) noise: f64,
     /// h of a quantile.
     pub(super) density: f64,
+    /// The length of the task's labels at most, times the root of h: what bounds plausible weights.
+    pub(super) plausible: f64,
 }
 
 /// h of a quantile, and the noise that goes with it.
@@ -102,8 +106,7 @@ impl Target {
     #[inline]
     pub(super) fn step(&self, margin: f64, variance: f64) -> f64 {
         let Self { label, weight, base, .. } = *self;
-        // A margin that far away is of a feature in other units, whose weights shrink.
-        let error = label - margin.clamp(-MOST, MOST);
+        let error = label - margin.clamp(-FARTHEST, FARTHEST);
         match self.loss {
             Real::Squares => weight * error / (1.0 + weight * variance),
             Real::Quantile(_) if variance <= 0.0 => 0.0,
@@ -170,7 +173,7 @@ mod tests {
     use super::*;
 
     fn target(loss: Real, label: f64, weight: f64) -> Target {
-        Target { loss, label, base: 0.0, weight, noise: 1.0, density: 0.5 }
+        Target { loss, label, base: 0.0, weight, noise: 1.0, density: 0.5, plausible: 1.0 }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::alone::{Alone, AloneState};
 use super::averages::sum_to;
 use super::config::Settings;
 use super::rule::{Clock, Sizes, Usual, gain};
-use super::step::{Scale, Start, Stepped, take_step};
+use super::step::{Growth, Scale, Start, Stepped, take_step};
 use super::units::{Units, UnitsState};
 use super::variance::{ONLY, Spread};
 use crate::block::Block;
@@ -137,14 +137,21 @@ impl BlockStep<'_> {
 }
 
 impl Stepped<1> for BlockStep<'_> {
-    fn grow(&mut self, sizes: &mut Sizes) {
+    fn grow(&mut self, sizes: &mut Sizes, growth: &Growth) -> [f64; 1] {
+        let (inverse_prior, mut change) = (self.prior.recip(), 0.0);
         self.rows.for_each_row_mut(self.features, |row, value| {
-            let BlockRow { v, size, sums, .. } = self.layout.of(row);
-            let shrink = sizes.grow(size, value);
-            if shrink < 1.0 {
-                v.iter_mut().chain(sums).for_each(|weight| *weight *= shrink);
+            let BlockRow { v, precisions, size, sums } = self.layout.of(row);
+            let Some(grown) = sizes.grow(size, value) else { return };
+            let factors = precisions.iter().map(|precision| growth.shrink(grown, inverse_prior, *precision));
+            for (sum, factor) in sums.iter_mut().zip(factors.clone()) {
+                *sum *= factor;
+            }
+            for ((b, v), factor) in self.root.iter().zip(v).zip(factors) {
+                change += (factor - 1.0) * b * *v * value;
+                *v *= factor;
             }
         });
+        [change]
     }
 
     fn normalised(&mut self, usual: Usual) -> f64 {

@@ -177,21 +177,17 @@ const OTHER_UNITS: f64 = 10.0;
 const MOST: f64 = 4.0;
 
 impl Sizes {
-    /// Takes the largest |x| of a feature over into s; the factor by which weights shrink.
-    ///
-    /// A feature that is suddenly a thousand times larger must not predict so: w s stays as it was, as in normalized online
-    /// learning. Below that, sizes vary by nature, and what has been learnt stands.
+    /// Takes the largest |x| of a feature over into s; how it grew, unless it did not or was new.
     #[inline]
-    pub(super) fn grow(&mut self, s: &mut f64, value: f64) -> f64 {
+    pub(super) fn grow(&mut self, s: &mut f64, value: f64) -> Option<Grown> {
         let size = value.abs();
         if size <= *s {
-            return 1.0;
+            return None;
         }
         self.meet(*s, size);
+        let before = std::mem::replace(s, size);
         // A feature that is new here may have weights elsewhere, which stand.
-        let factor = if *s > 0.0 && size > OTHER_UNITS * *s { *s / size } else { 1.0 };
-        *s = size;
-        factor
+        (before > 0.0).then_some(Grown { before, after: size })
     }
 
     /// The s of a feature has changed.
@@ -233,6 +229,24 @@ impl Sizes {
 
     pub(super) fn is_sound(&self) -> bool {
         self.sum.is_finite() && self.sum >= 0.0 && self.logarithms.is_finite()
+    }
+}
+
+/// The s of a feature that has become larger.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Grown {
+    pub(super) before: f64,
+    pub(super) after: f64,
+}
+
+impl Grown {
+    /// The factor by which weights shrink that decide between two labels.
+    ///
+    /// A feature that is suddenly a thousand times larger must not predict so: w s stays as it was, as in normalized online
+    /// learning. Below that, sizes vary by nature, and what has been learnt stands.
+    #[inline]
+    pub(super) fn other_units(self) -> f64 {
+        if self.after > OTHER_UNITS * self.before { self.before / self.after } else { 1.0 }
     }
 }
 
@@ -390,10 +404,11 @@ mod tests {
     #[test]
     fn scales_grow_and_weights_shrink() {
         let (mut sizes, mut s) = (Sizes::default(), 0.0);
-        assert_eq!(sizes.grow(&mut s, -2.0), 1.0);
-        assert_eq!((sizes.grow(&mut s, 1.0), s), (1.0, 2.0));
-        assert_eq!((sizes.grow(&mut s, 8.0), s), (1.0, 8.0));
-        assert_eq!((sizes.grow(&mut s, 800.0), s), (0.01, 800.0));
+        assert_eq!(sizes.grow(&mut s, -2.0), None);
+        assert_eq!((sizes.grow(&mut s, 1.0), s), (None, 2.0));
+        assert_eq!(sizes.grow(&mut s, 8.0), Some(Grown { before: 2.0, after: 8.0 }));
+        assert_eq!((sizes.grow(&mut s, 800.0).unwrap().other_units(), s), (0.01, 800.0));
+        assert_eq!(sizes.grow(&mut s, 900.0).unwrap().other_units(), 1.0);
         assert!((sizes.usual().normalised(400.0, s) - 0.25).abs() < 1e-12);
         assert_eq!(sizes.usual().normalised(0.0, 0.0), 0.0);
     }

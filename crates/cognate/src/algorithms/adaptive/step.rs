@@ -19,7 +19,7 @@
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use super::real::Target;
-use super::rule::{Loss, Sizes, TINY, Usual, weighted_curvature};
+use super::rule::{Grown, Loss, Sizes, TINY, Usual, weighted_curvature};
 
 /// What turns a precision into a rate, the same for all features of an example.
 #[derive(Debug, Clone, Copy)]
@@ -51,10 +51,46 @@ impl Scale {
     }
 }
 
+/// By what weights shrink when their feature turns out to be larger than it was.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Growth {
+    /// Priors as they were, where labels are real.
+    priors: Option<Scale>,
+    /// See [`Target::plausible`].
+    plausible: f64,
+}
+
+impl Growth {
+    /// The factor for a weight with an inverse prior variance and a precision.
+    ///
+    /// A real prediction must not grow with a feature that nobody knows yet. So the prior, which is of the larger feature from
+    /// now on, is believed as if it had always been so: a weight that few examples speak for shrinks by the square, and one that
+    /// many do stands.
+    #[inline(always)]
+    pub(super) fn shrink(&self, grown: Grown, inverse_prior: f64, precision: f64) -> f64 {
+        let Some(scale) = &self.priors else { return grown.other_units() };
+        let seen = scale.seen * precision;
+        let precise = |size: f64| scale.unit(size) * inverse_prior + seen;
+        precise(grown.before) / precise(grown.after)
+    }
+
+    /// The largest weight that the examples of a task can have spoken for, where labels are real.
+    ///
+    /// The size of a feature is that of all tasks, and grows without the weights of tasks that are not there. What those learnt
+    /// when it was small is held to what they could have learnt had its size been known: by least squares a weight is at most
+    /// |y| / |x|, lengths over their examples, and the prior takes its share of that.
+    #[inline(always)]
+    pub(super) fn most(&self, size: f64, inverse_prior: f64, precision: f64) -> f64 {
+        let Some(scale) = &self.priors else { return f64::INFINITY };
+        let seen = scale.seen * precision;
+        self.plausible * seen.sqrt() / (scale.unit(size) * inverse_prior + seen)
+    }
+}
+
 /// Weights that a step moves, with the example that they learn from; M margins at once.
 pub(super) trait Stepped<const M: usize> {
-    /// Takes the sizes of the example's values over; weights of features that come in other units shrink.
-    fn grow(&mut self, sizes: &mut Sizes);
+    /// Takes the sizes of the example's values over, where weights shrink; what that changes of each margin.
+    fn grow(&mut self, sizes: &mut Sizes, growth: &Growth) -> [f64; M];
 
     /// The sum of r (x / s)^2, with 1 for the feature that is always 1.
     fn normalised(&mut self, usual: Usual) -> f64;
@@ -89,9 +125,12 @@ pub(super) struct Start<const M: usize> {
 pub(super) fn take_step<const M: usize>(
     weights: &mut impl Stepped<M>,
     sizes: &mut Sizes,
-    Start { loss, label, weight, target, margins, curvature, seen }: Start<M>,
+    Start { loss, label, weight, target, mut margins, curvature, seen }: Start<M>,
 ) {
-    weights.grow(sizes);
+    let priors = target.map(|target| Scale { usual: sizes.usual(), mean: sizes.mean() * target.noise, seen });
+    let plausible = target.map_or(0.0, |target| target.plausible);
+    let changes = weights.grow(sizes, &Growth { priors, plausible });
+    margins.iter_mut().zip(changes).for_each(|(margin, change)| *margin += change);
     let usual = sizes.usual();
     sizes.count(weights.normalised(usual));
     // The member whose curvature stands for all: `coupled`, or the only one.

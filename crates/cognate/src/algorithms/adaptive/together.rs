@@ -33,7 +33,7 @@ use super::groups::{Groups, GroupsState, Move};
 use super::lanes::FeatureLanes;
 use super::members::{MembersStep, OWN, PerMember, SHARED, Table, add_parts};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, Mixer, MixerState, PARTS, POOLED, PerPart, weighted};
-use super::real::{MOST, Target};
+use super::real::Target;
 use super::rows::{OwnRow, SharedRow};
 use super::rule::{Clock, Loss, Sizes, sigmoid};
 use super::step::{Start, take_step};
@@ -143,12 +143,13 @@ impl State {
             parts[COUPLED_SHARED] *= side;
         }
         let unit = self.units.as_ref().map(|units| units.of(task));
-        if let Some(inverse) = unit.map(|unit| unit.inverse()) {
+        if let Some(unit) = &unit {
             for parts in [&mut parts, &mut present] {
-                parts[ALONE] *= inverse;
-                parts[COUPLED_OWN] *= inverse;
-                parts.iter_mut().for_each(|part| *part = part.clamp(-MOST, MOST));
+                parts[ALONE] *= unit.inverse();
+                parts[COUPLED_OWN] *= unit.inverse();
             }
+            // A part that is far beyond all labels says nothing more than one that is just beyond them.
+            parts.iter_mut().for_each(|part| *part = unit.within(*part));
         }
         let mixed = weighted(&self.mixture(task), &parts);
         let margin = unit.map_or(mixed, |unit| unit.value(mixed));

@@ -53,25 +53,27 @@ struct Known {
     /// Examples that the deviation is the mean of, by importance.
     measured: f64,
     deviation: f64,
+    /// The largest |y - c|.
+    reach: f64,
     /// When its last example was, where time is what passes.
     latest: Option<f64>,
 }
 
 /// Numbers that this is saved as.
-const NUMBERS: usize = 6;
+const NUMBERS: usize = 7;
 /// The time of what has none, in a saved form.
 const NEVER: f64 = f64::INFINITY;
 
 impl Known {
     fn numbers(&self) -> [f64; NUMBERS] {
         let latest = self.latest.unwrap_or(NEVER);
-        [self.examples, self.centre, self.precision, self.measured, self.deviation, latest]
+        [self.examples, self.centre, self.precision, self.measured, self.deviation, self.reach, latest]
     }
 
     fn of(numbers: &[f64; NUMBERS]) -> Self {
-        let [examples, centre, precision, measured, deviation, latest] = *numbers;
+        let [examples, centre, precision, measured, deviation, reach, latest] = *numbers;
         let latest = latest.is_finite().then_some(latest);
-        Self { examples, centre, precision, measured, deviation, latest }
+        Self { examples, centre, precision, measured, deviation, reach, latest }
     }
 }
 
@@ -105,6 +107,11 @@ pub(super) struct Unit {
     most: f64,
 }
 
+/// Predictions at most, times the largest deviation of a label so far: what is far beyond all labels is an accident.
+const BEYOND: f64 = 1.25;
+/// The same in units of S, whatever labels have been.
+const NEAREST: f64 = 3.0;
+
 /// Margins of `poisson` at most: a rate that many times as large as another is an accident.
 const MOST_LOGARITHM: f64 = 30.0;
 
@@ -120,10 +127,16 @@ impl Unit {
         if self.scale > 0.0 { self.scale.recip() } else { 0.0 }
     }
 
+    /// A margin that is no farther away than labels are.
+    #[inline]
+    pub(super) fn within(&self, margin: f64) -> f64 {
+        margin.clamp(-self.most, self.most)
+    }
+
     /// What a margin in units of the task stands for.
     #[inline]
     pub(super) fn value(&self, margin: f64) -> f64 {
-        self.centre + self.scale * (margin + self.lift).clamp(-self.most, self.most)
+        self.centre + self.scale * self.within(margin + self.lift)
     }
 }
 
@@ -184,7 +197,8 @@ impl Units {
             return Unit { centre, scale: 1.0, lift: 0.0, most: MOST_LOGARITHM };
         }
         let (centre, scale) = (self.centre(&known), self.scale(&known));
-        Unit { centre, scale, lift, most: MOST }
+        let reach = if known.reach > 0.0 { BEYOND * known.reach / scale } else { 0.0 };
+        Unit { centre, scale, lift, most: reach.clamp(NEAREST, MOST) }
     }
 
     fn centre(&self, known: &Known) -> f64 {
@@ -232,7 +246,10 @@ impl Units {
             Real::Poisson => (example.label, unit.centre + example.offset),
             _ => ((example.label - example.offset - unit.centre) * unit.inverse(), 0.0),
         };
-        Target { loss: self.loss, label, base, weight: example.weight, noise, density }
+        let mut target = Target { loss: self.loss, label, base, weight: 1.0, noise, density, plausible: 0.0 };
+        let examples = self.known(example.task).examples.max(1.0);
+        target.plausible = unit.most * (examples * target.curvature(0.0)).sqrt();
+        Target { weight: example.weight, ..target }
     }
 
     /// Learns from an example and what was predicted for it, offset included; its unit from now on.
@@ -256,6 +273,9 @@ impl Units {
         } else {
             known.precision += weight * self.precision_of_one();
             let deviation = (example.label - example.offset - before.centre).abs();
+            if known.examples > 0.0 || !self.intercept {
+                known.reach = known.reach.max(deviation);
+            }
             // The first of a task is about where it is.
             if known.examples > 0.0 || !self.intercept {
                 self.deviate(&mut known, deviation, weight);
@@ -375,8 +395,8 @@ impl Units {
         let UnitsState { tasks: known, all, lifts } = state;
         let (known, rest) = known.0.as_chunks::<NUMBERS>();
         let sound = |numbers: &[f64; NUMBERS]| {
-            let [examples, centre, precision, measured, deviation, _] = *numbers;
-            let sizes = [examples, precision, measured, deviation];
+            let [examples, centre, precision, measured, deviation, reach, _] = *numbers;
+            let sizes = [examples, precision, measured, deviation, reach];
             centre.is_finite() && sizes.iter().all(|size| size.is_finite() && *size >= 0.0)
         };
         let All { labels, mean, deviations, logarithms, examples, squares, errors, latest } = all;
@@ -420,7 +440,8 @@ pub(crate) struct UnitsState {
 impl UnitsState {
     /// Takes out a task; those after it come one number earlier.
     pub(super) fn remove_task(&mut self, task: usize) {
-        let deviation = self.tasks.0.get(task * NUMBERS + NUMBERS - 2).copied().unwrap_or(0.0);
+        let (tasks, _) = self.tasks.0.as_chunks();
+        let deviation = tasks.get(task).map_or(0.0, |numbers| Known::of(numbers).deviation);
         if deviation > 0.0 {
             self.all.logarithms -= deviation.ln();
             self.all.deviations -= 1.0;
