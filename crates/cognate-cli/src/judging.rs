@@ -3,12 +3,14 @@
 use cognate::fit::Kind;
 use cognate::metrics::{Areas, LabelRuns, Metrics, Overlap, Ranking, Tally};
 use cognate::run::{Progress, RoundReport};
+use cognate::stream::LabelNames;
 use cognate::{Model, TaskId};
 
+use crate::output::shown_name;
 use cognate_plot::numbers::count;
 
 /// Share of examples learnt before from which on a run says so.
-const MANY: f64 = 0.5;
+const MANY: f64 = 0.2;
 /// A share of fewer examples says little.
 const FEW: u64 = 10;
 
@@ -18,6 +20,8 @@ pub(crate) struct Judge {
     ranking: Ranking,
     /// That of the pass alone, where there are several.
     of_pass: Option<Ranking>,
+    /// Examples when the run began.
+    before: u64,
     /// Counts when the pass began.
     began: Tally,
     ended: u32,
@@ -36,6 +40,8 @@ pub(crate) struct Judged {
     /// The passes, where there were several.
     pub(crate) passes: Vec<Pass>,
     pub(crate) runs: LabelRuns,
+    /// Examples that the model had seen before the run.
+    before: u64,
 }
 
 impl Judge {
@@ -45,6 +51,7 @@ impl Judge {
             is_class: model.kind() == Some(Kind::Classification),
             ranking: Ranking::default(),
             of_pass: (passes > 1).then(Ranking::default),
+            before: model.metrics().total().examples,
             began: *model.metrics().total(),
             ended: 0,
             passes: Vec::new(),
@@ -85,7 +92,12 @@ impl Judge {
     pub(crate) fn finish(mut self, metrics: &Metrics) -> Judged {
         // What a last pass that was not finished has seen, and the last round of one that was.
         self.end_pass(metrics);
-        Judged { areas: self.ranking.areas(), passes: self.passes, runs: self.ranking.label_runs() }
+        Judged {
+            areas: self.ranking.areas(),
+            passes: self.passes,
+            runs: self.ranking.label_runs(),
+            before: self.before,
+        }
     }
 }
 
@@ -100,61 +112,128 @@ impl Judged {
         self.areas.total().map(|auc| auc.value)
     }
 
-    /// What a reader of the numbers should know, a line each.
+    /// What misleads about the numbers unless it is known, a line each.
     pub(crate) fn notes(&self, model: &Model) -> Vec<String> {
         let mut notes = Vec::new();
         let total = model.metrics().total();
-        if self.runs.are_sorted() {
-            notes.push(format!(
-                "warning: labels come in long runs ({} of one label, by chance about {}): numbers of such an order \
-                 say little of others; --order shuffle, or check the order of the lines",
-                count(self.runs.longest),
-                count(self.runs.by_chance.round() as u64),
-            ));
-        }
+        notes.extend(sorted_labels(&self.runs).map(|note| format!("warning: {note}")));
         let learnt = model.metrics().learnt();
         if self.passes.len() > 1 {
             notes.push(
                 "note: from pass 2 on, examples have been seen before: only pass 1 predicts unseen ones"
                     .to_owned(),
             );
-        } else if let Some(share) = large(learnt.from_earlier_runs()).or_else(|| large(learnt.repeated())) {
-            notes.push(format!(
-                "note: about {} of these examples had been learnt before (same task, same features): \
-                 they were not unseen when predicted",
-                share_text(share, 0),
-            ));
+        } else if let Some(note) =
+            learnt_before(learnt.from_earlier_runs()).or_else(|| learnt_before(learnt.repeated()))
+        {
+            notes.push(format!("note: {note}"));
         }
+        notes.extend(dominant_task(model).map(|note| format!("note: {note}")));
         if total.kind() == Some(Kind::Classification) {
-            notes.extend(one_class(total));
+            if self.before > 0 && self.areas.total().is_some() {
+                // Margins are not saved with a model.
+                notes.push(format!(
+                    "note: AUC is of the {} examples of this run, the other numbers of all {} that the model has seen",
+                    count(total.examples - self.before),
+                    count(total.examples),
+                ));
+            }
             notes.extend(self.areas.total().filter(|auc| auc.error > 0.0).map(|auc| {
                 format!("note: AUC of more than a million examples, in bins: within {:.1e}", auc.error)
             }));
-            if total.constant_error().is_none() {
-                notes.push(
-                    "note: of what was learnt before this run, the cost of the constant guess is unknown, and shown as - \
-                     (an earlier version saved the model, or a task was forgotten)"
-                        .to_owned(),
-                );
-            }
         }
         notes
     }
+
+    /// Why a number is shown as -, a line each: nothing that could mislead.
+    pub(crate) fn gaps(model: &Model) -> Vec<String> {
+        let total = model.metrics().total();
+        if total.kind() != Some(Kind::Classification) {
+            return Vec::new();
+        }
+        let unknown = total.constant_error().is_none().then(|| {
+            "note: of what was learnt before this run, the cost of the constant guess is unknown, and shown as - \
+             (an earlier version saved the model, or a task was forgotten)"
+                .to_owned()
+        });
+        one_class(total, model.label_names()).into_iter().chain(unknown).collect()
+    }
+
+    /// All of them without saying how grave each is.
+    pub(crate) fn plain_notes(&self, model: &Model) -> Vec<String> {
+        let plain =
+            |note: &String| note.split_once(": ").map_or_else(|| note.clone(), |(_, rest)| rest.to_owned());
+        self.notes(model).iter().chain(&Self::gaps(model)).map(plain).collect()
+    }
 }
 
-/// A share of examples learnt before that is worth a line.
-fn large(overlap: Overlap) -> Option<f64> {
-    overlap.share().filter(|share| *share >= MANY && overlap.sampled >= FEW)
+/// Says that labels come sorted, if they do.
+pub(crate) fn sorted_labels(runs: &LabelRuns) -> Option<String> {
+    runs.are_sorted().then(|| {
+        format!(
+            "labels come in long runs ({} of one label, by chance about {}): numbers of such an order \
+             say little of others; --order shuffle, or check the order of the lines",
+            count(runs.longest),
+            count(runs.by_chance.round() as u64),
+        )
+    })
+}
+
+/// Says that examples had been learnt before, if they are many.
+pub(crate) fn learnt_before(overlap: Overlap) -> Option<String> {
+    let share = overlap.share().filter(|share| *share >= MANY && overlap.sampled >= FEW)?;
+    Some(format!(
+        "about {} of these examples had been learnt before (same task, same features): \
+         they were not unseen when predicted",
+        share_text(share, 0),
+    ))
+}
+
+/// Says that one task makes nearly all of the squared error, as one in other units does.
+fn dominant_task(model: &Model) -> Option<String> {
+    let metrics = model.metrics();
+    let squares = |tally: &Tally| tally.rmse().map_or(0.0, |rmse| rmse * rmse * tally.weight());
+    let tasks = (0..model.tasks().len() as u32).map(TaskId).map(|task| {
+        let tally = metrics.task(task);
+        (model.tasks().name(task), squares(&tally), tally.weight())
+    });
+    dominates(tasks).map(|(name, share)| {
+        format!("task {name} makes {share} of the squared error: RMSE and the like of all tasks say little of the others")
+    })
+}
+
+/// Share of the squared error above which the other tasks do not show in that of all.
+const NEARLY_ALL: f64 = 0.9;
+
+/// The task that makes nearly all of a sum though it has less than half of the weight, and its share; of names, sums and
+/// weights.
+pub(crate) fn dominates<'a>(
+    tasks: impl Iterator<Item = (&'a str, f64, f64)> + Clone,
+) -> Option<(String, String)> {
+    let (all, weight) =
+        tasks.clone().fold((0.0, 0.0), |(sums, weights), (_, sum, weight)| (sums + sum, weights + weight));
+    let (name, sum, own) = tasks.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    (sum > NEARLY_ALL * all && own < 0.5 * weight).then(|| (shown_name(name), share_text(sum / all, 0)))
+}
+
+/// What a label is called.
+pub(crate) fn label_name(names: &LabelNames, positive: bool) -> String {
+    match positive {
+        _ if names.is_empty() => if positive { "+1" } else { "-1" }.to_owned(),
+        true => shown_name(names.name(1.0)),
+        false => shown_name(names.name(-1.0)),
+    }
 }
 
 /// Says that there is one class only.
-pub(crate) fn one_class(total: &Tally) -> Option<String> {
-    let label = match (total.positives(), total.negatives()) {
+pub(crate) fn one_class(total: &Tally, names: &LabelNames) -> Option<String> {
+    let positive = match (total.positives(), total.negatives()) {
         (0, 0) => return None,
-        (_, 0) => "+1",
-        (0, _) => "-1",
+        (_, 0) => true,
+        (0, _) => false,
         _ => return None,
     };
+    let label = label_name(names, positive);
     Some(format!("note: every label is {label}: AUC and balanced error need both, and are shown as -"))
 }
 

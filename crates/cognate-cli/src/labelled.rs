@@ -23,7 +23,15 @@ impl Labelled {
         let Example { task, label, weight, .. } = example;
         let Some(kind) = model.kind().filter(|_| !label.is_nan()) else { return };
         let inspect = model.learner().as_inspect();
-        self.tally.count(&Scored::of(inspect, kind, label, weight, margin), false, false);
+        let threshold = model.threshold();
+        let scored = if kind == Kind::Classification && threshold != 0.0 {
+            // What is judged is the answer that is printed, and it goes by the threshold.
+            let answer = if margin >= threshold { 1.0 } else { -1.0 };
+            Scored::class(label, weight, answer, inspect.probability(margin))
+        } else {
+            Scored::of(inspect, kind, label, weight, margin)
+        };
+        self.tally.count(&scored, false, false);
         self.learnt.count(model.metrics().learnt().knows(example));
         if kind == Kind::Classification {
             self.ranking.count(task, label, weight, margin);
@@ -34,7 +42,7 @@ impl Labelled {
     }
 
     /// What labelled examples tell; nothing without any.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self, model: &Model) -> Vec<String> {
         if self.tally.examples == 0 {
             return Vec::new();
         }
@@ -43,7 +51,7 @@ impl Labelled {
         let noun = if examples == 1 { "example" } else { "examples" };
         let mut lines = vec![format!("{} labelled {noun}: {}", count(examples), sentence(&self.tally, auc))];
         lines.extend(second_sentence(&self.tally));
-        lines.extend(one_class(&self.tally));
+        lines.extend(one_class(&self.tally, model.label_names()));
         if self.learnt.known > 0 {
             let known = self.learnt.share().unwrap_or_default() * examples as f64;
             let all = self.learnt.sampled == examples;

@@ -70,6 +70,7 @@ pub(crate) fn counted_run(
             mistakes: total.mistakes,
             updates: total.updates,
             measures: judged.map_or_else(Vec::new, |judged| measures(total, judged.total())),
+            notes: judged.map_or_else(Vec::new, |judged| judged.plain_notes(model)),
             seconds,
             peak_memory_bytes: peak_memory_bytes(),
             unlabelled: model.metrics().unlabelled(),

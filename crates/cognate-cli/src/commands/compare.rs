@@ -27,12 +27,13 @@ use super::{check_outputs, inputs, note_positive};
 use crate::args::CompareArgs;
 use crate::bad_lines::BadLineFile;
 use crate::interrupt::Interrupt;
+use crate::judging::label_name;
 use crate::output::{self, Interrupted, say};
 use crate::settings::stream_config;
 use contest::{Contest, Results};
 use entries::{Lineup, takers};
 use metric::Metric;
-use ranking::{RARE, Ranking};
+use ranking::{Ranking, is_uneven, share_of_positives};
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     let memory = load(args, &stream, &lineup, &interrupt)?;
     let tasks = task_count(&memory);
     let metric = args.metric.unwrap_or_else(|| usual_metric(&memory, lineup.kind));
+    check_labels(&memory, metric)?;
     lineup.fill(args, tasks, metric)?;
     let contest = Contest {
         // Another order is a matter of the seed; one without a seed can be run only once.
@@ -108,10 +110,23 @@ fn usual_metric(memory: &Memory, kind: Kind) -> Metric {
     if kind == Kind::Regression {
         return Metric::Rmse;
     }
-    let positives = memory.examples().filter(|(_, example)| example.label > 0.0).count();
-    let rarer = positives.min(memory.len() - positives);
-    // With one label only, there is nothing to tell apart.
-    if rarer > 0 && (rarer as f64) < RARE * memory.len() as f64 { Metric::Auc } else { Metric::Error }
+    if is_uneven(share_of_positives(memory)) { Metric::Auc } else { Metric::Error }
+}
+
+/// Refuses a metric that has no value for these labels: nobody could be the best by it.
+fn check_labels(memory: &Memory, metric: Metric) -> anyhow::Result<()> {
+    let positives = share_of_positives(memory);
+    let name = |positive: bool| label_name(memory.label_names(), positive);
+    match metric {
+        Metric::Auc if !(positives > 0.0 && positives < 1.0) => bail!(
+            "--metric auc: every label is {}; the area under the curve needs both labels",
+            name(positives > 0.0)
+        ),
+        Metric::F1 if positives.is_nan() || positives == 0.0 => {
+            bail!("--metric f1: no label is {}, of which F1 is the F-measure", name(true))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn finish(

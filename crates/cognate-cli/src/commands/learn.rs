@@ -85,9 +85,11 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     }
     if !quiet {
         model.learner().as_inspect().remarks().iter().for_each(|remark| say(remark));
+        Judged::gaps(&model).iter().for_each(|note| say(note));
     }
-    let notes = judged.notes(&model);
-    notes.iter().filter(|note| !quiet || note.starts_with("warning: ")).for_each(|note| say(note));
+    // What misleads is said all the same; JSON has it in the summary.
+    let is_silent = |note: &&String| quiet && args.json && !note.starts_with("warning: ");
+    judged.notes(&model).iter().filter(|note| !is_silent(note)).for_each(|note| say(note));
     print_summary(args, &model, &run, &judged).map_err(|error| {
         if output::is_closed_pipe(&error) {
             return error;

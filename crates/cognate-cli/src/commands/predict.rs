@@ -65,7 +65,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     }
     out.flush()?;
     bad_lines.warn(skipped);
-    seen.labelled.lines().iter().for_each(|line| say(line));
+    seen.labelled.lines(&model).iter().for_each(|line| say(line));
     Ok(())
 }
 

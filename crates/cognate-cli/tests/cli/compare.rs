@@ -331,3 +331,96 @@ fn one_task_and_an_order_of_its_own_are_compared_too() {
         "{text}"
     );
 }
+
+#[test]
+fn one_label_only_has_no_area_and_nobody_wins_by_it() {
+    let one = |label: &str| -> String {
+        related(3, 300).lines().map(|line| format!("{label}{}\n", &line[2..])).collect()
+    };
+    let folder = Folder::with("a.svm", one("+1"));
+    folder.write("no.svm", one("-1"));
+    folder.refused("compare a.svm --metric auc", &["--metric auc: every label is +1", "needs both labels"]);
+    folder.refused("compare no.svm --metric auc", &["--metric auc: every label is -1"]);
+    folder.refused("compare no.svm --metric f1", &["--metric f1: no label is +1"]);
+    let text = folder.output("compare a.svm --runs 2 --learners adaptive --quiet");
+    assert!(
+        text.contains("judged by error\nEvery label is +1: there is nothing to tell apart, and no AUC"),
+        "{text}"
+    );
+    assert!(text.contains("no better than always answering +1: error "), "{text}");
+    for wrong in ["not mistakes judge", "mistakes tell little", "NaN"] {
+        assert!(!text.contains(wrong), "{wrong}:\n{text}");
+    }
+}
+
+#[test]
+fn sorted_labels_and_rows_that_come_twice_are_said() {
+    let text = related(3, 600);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_by_key(|line| line.starts_with('-'));
+    let folder = Folder::with("sorted.svm", lines.join("\n") + "\n");
+    folder.write("twice.svm", format!("{text}{text}"));
+    folder.write("once.svm", &text);
+    let compare = |line: &str| folder.output(&format!("compare {line} --learners adaptive --runs 2 --quiet"));
+    let (sorted, twice) =
+        ("\nLabels come in long runs (", "\nAbout 50 % of these examples had been learnt before");
+    assert!(compare("sorted.svm --order file").contains(sorted), "{}", compare("sorted.svm --order file"));
+    assert!(compare("twice.svm").contains(twice), "{}", compare("twice.svm"));
+    for line in ["sorted.svm", "once.svm", "once.svm --order file"] {
+        let found = compare(line);
+        assert!(!found.contains(sorted) && !found.contains(twice), "{line}:\n{found}");
+    }
+    let notes = compared(&folder, "twice.svm --learners adaptive --runs 2")["notes"].to_string();
+    assert!(notes.contains("About 50 % of these examples"), "{notes}");
+}
+
+#[test]
+fn the_best_by_auc_that_errs_as_often_as_the_constant_guess_says_so() {
+    let folder = Folder::with("mines.svm", landmines(20));
+    // Margins that rank well, but never reach 0.
+    let line = "mines.svm --learners adaptive --runs 2 --set adaptive.rate=0.02";
+    let value = compared(&folder, line);
+    let (best, constant) = (row(&value, value["best"].as_str().expect("a name")), row(&value, "constant"));
+    let verdict = value["verdict"].as_str().expect("a sentence");
+    assert!(number(best, "/auc") > 0.55 && number(best, "/error") >= number(constant, "/error"), "{verdict}");
+    assert!(verdict.contains("By mistakes it is no better than always answering -1: error "), "{verdict}");
+    let easy = compared(
+        &Folder::with("a.svm", related(12, 3000)),
+        "a.svm --metric auc --learners adaptive --runs 1",
+    );
+    assert!(!easy["verdict"].to_string().contains("By mistakes"), "{easy}");
+}
+
+/// What parameters are chosen on is as many examples as is said, not the batch that holds them.
+#[test]
+fn parameters_are_chosen_on_the_first_fifth_alone() {
+    let text = related(3, 150);
+    let first: String = text.lines().take(30).map(|line| format!("{line}\n")).collect();
+    let turned: String = text
+        .lines()
+        .skip(30)
+        .map(|line| format!("{}{}\n", if line.starts_with('-') { "+1" } else { "-1" }, &line[2..]))
+        .collect();
+    let folder = Folder::with("a.svm", &text);
+    folder.write("b.svm", first + &turned);
+    let chosen = |file: &str| {
+        let value = compared(&folder, &format!("{file} --order file --learners collaborative,perceptron"));
+        ["collaborative", "perceptron"].map(|name| row(&value, name)["learner"].clone())
+    };
+    assert_eq!(chosen("a.svm"), chosen("b.svm"), "later examples change nothing");
+}
+
+#[test]
+fn the_pasted_command_gives_the_number_of_the_table() {
+    let folder = folder();
+    for learner in ["adaptive", "perceptron", "passive-aggressive", "collaborative", "rom-pgd"] {
+        for order in ["", " --order file", " --seed 9"] {
+            let value = compared(&folder, &format!("a.svm --runs 1 --learners {learner}{order}"));
+            let command = value["command"].as_str().expect("a command");
+            let words = command.strip_prefix("cognate learn ").expect("it learns");
+            let (words, _) = words.split_once(" --model ").expect("a model");
+            let best = row(&value, value["best"].as_str().expect("a name"));
+            assert_eq!(number(&folder.summary(words), "/error"), number(best, "/error"), "{command}");
+        }
+    }
+}

@@ -131,3 +131,67 @@ fn traces_have_real_labels_as_they_are() {
         .collect();
     assert_eq!(labels, [34.83, -1234.5, 1.0]);
 }
+
+#[test]
+fn the_area_of_a_resumed_run_is_said_to_be_of_that_run() {
+    let folder = Folder::with("a.svm", related(3, 300));
+    let more: String = related(3, 700).lines().skip(300).map(|line| format!("{line}\n")).collect();
+    folder.write("more.svm", more);
+    folder.run("learn a.svm --model m.cog").assert_done();
+    let note = "AUC is of the 400 examples of this run, the other numbers of all 700 that the model has seen";
+    let ran = folder.run("learn more.svm --resume m.cog --model n.cog --quiet");
+    assert!(ran.stderr.contains(&format!("note: {note}\n")), "{}", ran.stderr);
+    let summary = folder.summary("more.svm --resume m.cog");
+    assert_eq!(summary["notes"], serde_json::json!([note]));
+    assert!(!folder.run("learn more.svm").stderr.contains("AUC is of"));
+}
+
+#[test]
+fn rows_that_come_twice_are_said_in_summary_json_and_report_however_few() {
+    for rows in [60, 600] {
+        let text = related(3, rows);
+        let folder = Folder::with("twice.svm", format!("{text}{text}"));
+        folder.write("once.svm", &text);
+        let note = "about 50 % of these examples had been learnt before (same task, same features)";
+        let ran = folder.run("learn twice.svm --quiet --report r.html");
+        assert!(ran.stderr.contains(&format!("note: {note}")), "{}", ran.stderr);
+        assert!(folder.text("r.html").contains(&format!("<p>Note: {note}")));
+        let notes = folder.summary("twice.svm")["notes"].to_string();
+        assert!(notes.contains(note), "{notes}");
+        assert_eq!(folder.summary("once.svm")["notes"], serde_json::json!([]));
+    }
+}
+
+#[test]
+fn one_class_is_called_by_its_name() {
+    let folder = Folder::with("a.csv", "task,label,x\na,ham,1\nb,ham,2\na,ham,3\n");
+    let ran = folder.run("learn a.csv --positive spam --model m.cog");
+    let note = "note: every label is ham: AUC";
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+    let predicted = folder.run("predict a.csv --model m.cog");
+    assert!(predicted.stderr.contains(note), "{}", predicted.stderr);
+}
+
+/// Real labels of four tasks; those of one are a thousand times as large if asked for.
+fn real(factor: f64) -> String {
+    let line = |at: u32| {
+        let (task, x) = (at % 4, f64::from((at * 7919) % 101) / 50.0 - 1.0);
+        let noise = f64::from((at * 104_729) % 89) / 89.0 - 0.5;
+        format!("{} task:t{task} 1:{x}\n", (x + noise) * if task == 3 { factor } else { 1.0 })
+    };
+    (0..400).map(line).collect()
+}
+
+#[test]
+fn a_task_in_other_units_is_named_where_it_decides() {
+    let folder = Folder::with("units.svm", real(1000.0));
+    folder.write("same.svm", real(1.0));
+    let learn = |file: &str| folder.run(&format!("learn {file} --set loss=squares --quiet")).stderr;
+    let note = "note: task t3 makes 100 % of the squared error: ";
+    assert!(learn("units.svm").contains(note), "{}", learn("units.svm"));
+    assert_eq!(learn("same.svm"), "");
+    let compare = |file: &str| folder.output(&format!("compare {file} --metric rmse --runs 1 --quiet"));
+    let line = "Task t3 has 100 % of the squared deviation of all labels";
+    assert!(compare("units.svm").contains(line), "{}", compare("units.svm"));
+    assert!(!compare("same.svm").contains("squared deviation"));
+}

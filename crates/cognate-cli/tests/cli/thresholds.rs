@@ -45,8 +45,16 @@ fn a_threshold_is_chosen_kept_and_overridden() {
         2.0 * count(1, 1) / (2.0 * count(1, 1) + count(1, -1) + count(-1, 1))
     };
     assert!(f1(&chosen) > f1(&by_sign), "{} {}", f1(&chosen), f1(&by_sign));
-    let (nobody, _) = predicted(&folder, "--threshold 1e9");
+    let (nobody, said) = predicted(&folder, "--threshold 1e9");
     assert!(nobody.iter().all(|label| *label == -1));
+    // What is said of labelled lines is of the answers that are printed.
+    let positives = truth.iter().filter(|label| **label == 1).count() as f64;
+    assert!(said.contains(&format!(": error {:.2} % (", positives / 6.0)), "{said}");
+    assert!(said.contains("recall 0.00 %, F1 0.00 %"), "{said}");
+    for (flags, labels) in [("", &chosen), ("--threshold 0", &by_sign)] {
+        let said = predicted(&folder, flags).1;
+        assert!(said.contains(&format!("F1 {:.2} %", 100.0 * f1(labels))), "{} {said}", f1(labels));
+    }
 }
 
 #[test]

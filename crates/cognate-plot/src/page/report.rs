@@ -45,6 +45,8 @@ pub struct Totals {
     pub updates: u64,
     /// What else the run is judged by: names, and values as they are written.
     pub measures: Vec<(&'static str, String)>,
+    /// What a reader of the numbers should know, a line each.
+    pub notes: Vec<String>,
     /// Wall time.
     pub seconds: f64,
     /// Peak memory of the process, if the system reports it.
@@ -140,6 +142,7 @@ pub fn learn_page(run: &Run, command: &str) -> String {
         let columns = vec![("judged by", Kind::Text), ("all tasks", Kind::Number)];
         page.table(&Table { columns, rows, strong: None });
     }
+    run.totals.notes.iter().for_each(|note| page.paragraph(&format!("Note: {note}.")));
     page.section("Learning curve");
     let (chart, caption) = stream_curves(std::slice::from_ref(run), None);
     fluid(&mut page, &chart, &caption);
@@ -333,6 +336,7 @@ pub(super) mod tests {
                 mistakes: 128,
                 updates: 128,
                 measures: vec![("error of the constant guess", "40.00 %".to_owned())],
+                notes: vec!["labels come in <runs>".to_owned()],
                 seconds: 0.25,
                 peak_memory_bytes: None,
                 unlabelled: 0,
@@ -353,6 +357,7 @@ pub(super) mod tests {
         let mut run = run("r", 3);
         let html = learn_page(&run, "c");
         assert!(words.iter().all(|word| !html.contains(word)));
+        assert!(html.contains("<p>Note: labels come in &lt;runs&gt;.</p>"));
         run.labels =
             Some(Labels { asked: 256, curve: vec![(1.0, 0.5), (4.0, 0.25), (64.0, 0.2), (256.0, 0.125)] });
         run.totals.unlabelled = 77;

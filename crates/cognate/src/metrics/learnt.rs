@@ -90,11 +90,8 @@ impl Learnt {
         Overlap { sampled: self.kept.iter().map(|kept| kept.times).sum(), known }
     }
 
-    /// Examples of this run whose like came before in it; nothing if there were few that differ.
+    /// Examples of this run whose like came before in it.
     pub fn repeated(&self) -> Overlap {
-        if self.kept.len() < MOST {
-            return Overlap::default();
-        }
         let times = || self.kept.iter().filter(|kept| !kept.before).map(|kept| kept.times);
         Overlap { sampled: times().sum(), known: times().map(|times| times.saturating_sub(1)).sum() }
     }
@@ -212,6 +209,9 @@ mod tests {
         assert_eq!(overlap(&learnt, 0..10).share(), None);
         learn(&mut learnt, 0..100);
         assert_eq!(overlap(&learnt, 50..250), Overlap { sampled: 200, known: 50 });
+        assert_eq!(learnt.repeated(), Overlap { sampled: 100, known: 0 });
+        learn(&mut learnt, 0..50);
+        assert_eq!(learnt.repeated(), Overlap { sampled: 150, known: 50 });
     }
 
     #[test]

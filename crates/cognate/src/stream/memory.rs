@@ -20,6 +20,8 @@ pub struct Memory {
     order: Order,
     seed: u64,
     simultaneous: bool,
+    /// Most examples that a pass serves.
+    limit: usize,
     pass: u64,
     /// Examples in the order of this pass; made when the pass begins.
     sequence: Option<Vec<u32>>,
@@ -52,6 +54,7 @@ impl Memory {
             order: Order::File,
             seed: 1,
             simultaneous: false,
+            limit: usize::MAX,
             pass: 0,
             sequence: None,
             next: 0,
@@ -103,6 +106,14 @@ impl Memory {
     #[must_use]
     pub fn ordered(mut self, order: Order, seed: u64, simultaneous: bool) -> Self {
         (self.order, self.seed, self.simultaneous) = (order, seed, simultaneous);
+        self.sequence = None;
+        self
+    }
+
+    /// Serves only so many examples in every pass: the first of its order.
+    #[must_use]
+    pub fn up_to(mut self, examples: usize) -> Self {
+        self.limit = examples;
         self.sequence = None;
         self
     }
@@ -238,7 +249,9 @@ impl Stream for Memory {
         batch.new_columns.append(&mut self.columns);
         batch.new_labels.clone_from(&self.labels);
         if self.sequence.is_none() {
-            self.sequence = Some(self.sequence()?);
+            let mut sequence = self.sequence()?;
+            sequence.truncate(self.limit);
+            self.sequence = Some(sequence);
             self.next = 0;
             self.outgoing.resize(self.tasks.len(), None);
         }

@@ -27,15 +27,25 @@ fn command_of(words: Vec<OsString>, learner: &Value, taken: &dyn Fn(&str) -> boo
     let matches = program.clone().try_get_matches_from(words).ok();
     if let Some(given) = matches.as_ref().and_then(|matches| matches.subcommand_matches("compare")) {
         line.extend(
-            given.get_raw("data").into_iter().flatten().map(|path| shell_word(&path.to_string_lossy())),
+            given.get_raw("data").into_iter().flatten().map(|path| data_word(&path.to_string_lossy())),
         );
         line.extend(flags(&program, given));
+        // What was compared unless another order was asked for.
+        if given.value_source("order") != Some(clap::parser::ValueSource::CommandLine) {
+            line.extend(["--order".to_owned(), "shuffle".to_owned()]);
+        }
     }
     line.extend(learner_flags(learner));
     let model = (1..).map(|at| if at == 1 { "m.cog".to_owned() } else { format!("m{at}.cog") });
     let model = model.into_iter().find(|path| !taken(path)).unwrap_or_default();
     line.extend(["--model".to_owned(), model]);
     line.join(" ")
+}
+
+/// A file as an argument: one whose name begins like a flag is named by its folder, too.
+fn data_word(path: &str) -> String {
+    let is_like_a_flag = path.len() > 1 && path.starts_with('-');
+    shell_word(&if is_like_a_flag { format!("./{path}") } else { path.to_owned() })
 }
 
 /// The flags that were given and that `learn` has, too.
@@ -173,8 +183,12 @@ mod tests {
         assert_eq!(
             command(&line, &json!({ "adaptive": { "groups": 4, "rate": 1.0 } })),
             "cognate learn 'my mail.csv' b.csv --format csv --task-column 'user'\\''s' --categorical 'a,b c' \
-             --normalize l2 --bias=1 --seed 7 --simultaneous --set query.margin.b=2 --learner adaptive \
-             --set groups=4 --model m2.cog"
+             --normalize l2 --bias=1 --seed 7 --simultaneous --set query.margin.b=2 --order shuffle \
+             --learner adaptive --set groups=4 --model m2.cog"
+        );
+        assert_eq!(
+            command(&["--order", "file", "--", "-odd.svm", "-"], &json!({ "adaptive": {} })),
+            "cognate learn ./-odd.svm - --order file --learner adaptive --model m2.cog"
         );
     }
 

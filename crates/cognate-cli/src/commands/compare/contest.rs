@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use cognate::fit::Kind;
-use cognate::metrics::{Measures, Metrics, Ranking, Tally};
+use cognate::metrics::{LabelRuns, Measures, Metrics, Overlap, Ranking, Tally};
 use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::{Batch, Memory, Stream as _, StreamConfig};
 use cognate::{Model, RunConfig, RunError, Tasks};
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::entries::{Entry, Lineup};
 use super::metric::{Metric, Outcomes, constant_guess};
 use crate::curves::Curves;
-use crate::output::{Interrupted, say, shown_name};
+use crate::judging::label_name;
+use crate::output::{Interrupted, say};
 use crate::reporting::{counted_run, model_bytes, page_run};
 use cognate_lab::parallel::Pool;
 use cognate_plot::page::report::Run;
@@ -70,23 +71,24 @@ pub(super) struct Passed {
     pub(super) contributions: Option<Vec<f32>>,
     pub(super) seconds: f64,
     pub(super) bytes: u64,
+    /// Examples whose like came before in the run, as far as the model knows.
+    pub(super) repeated: Overlap,
+    /// Runs of one label within tasks.
+    pub(super) label_runs: LabelRuns,
     pub(super) page: Option<Run>,
 }
 
 impl Contest {
     /// What a label is called in the data.
     pub(super) fn label(&self, positive: bool) -> String {
-        let names = self.memory.label_names();
-        match positive {
-            _ if names.is_empty() => if positive { "+1" } else { "-1" }.to_owned(),
-            true => shown_name(names.name(1.0)),
-            false => shown_name(names.name(-1.0)),
-        }
+        label_name(self.memory.label_names(), positive)
     }
 
     /// How many examples parameters are chosen on.
     pub(super) fn prefix(&self) -> usize {
-        ((PREFIX * self.memory.len() as f64) as usize).clamp(1, LONGEST_PREFIX)
+        let examples = ((PREFIX * self.memory.len() as f64) as usize).clamp(1, LONGEST_PREFIX);
+        // Rounds are whole.
+        if self.stream.simultaneous { examples.next_multiple_of(self.tasks.max(1)) } else { examples }
     }
 
     /// Chooses parameters, then learns every order with everyone; the constant guess comes first. A learner that cannot
@@ -198,7 +200,16 @@ impl Contest {
         }
         let (total, measures, contributions) = constant_guess(&examples, self.kind, self.metric);
         let seconds = started.elapsed().as_secs_f64();
-        Ok(Passed { total, measures, contributions, seconds, bytes: 0, page: None })
+        Ok(Passed {
+            total,
+            measures,
+            contributions,
+            seconds,
+            bytes: 0,
+            repeated: Overlap::default(),
+            label_runs: LabelRuns::default(),
+            page: None,
+        })
     }
 
     /// One run; the error of a learner does not end the others.
@@ -210,6 +221,10 @@ impl Contest {
         wanted: Wanted,
     ) -> anyhow::Result<Result<Passed, RunError>> {
         let mut stream = self.ordered(seed);
+        let mut passes = self.stream.passes;
+        if let Wanted::First(examples) = wanted {
+            (stream, passes) = (stream.up_to(examples), 1);
+        }
         let mut tree = json!({ "learner": learner, "stream": self.stream });
         if !self.query.is_null() {
             tree["query"] = self.query.clone();
@@ -220,13 +235,12 @@ impl Contest {
         config.learner.set_rounds(u64::from(self.stream.passes) * (stream.len() / in_a_round) as u64);
         let mut model = Model::new(&config)?;
         stream = stream.numbered_as(model.tasks());
-        let options = RunOptions { passes: self.stream.passes, ..RunOptions::default() };
+        let options = RunOptions { passes, ..RunOptions::default() };
         let mut watch = Watch {
             pool: &self.pool,
             outcomes: Outcomes::default(),
             ranking: Ranking::default(),
             curves: matches!(wanted, Wanted::Page | Wanted::Curves).then(Curves::new),
-            limit: if let Wanted::First(limit) = wanted { limit } else { usize::MAX },
         };
         let started = Instant::now();
         let learnt = model.learn(&mut stream, &options, &mut watch);
@@ -260,6 +274,8 @@ impl Contest {
             contributions: if let Wanted::First(_) = wanted { None } else { contributions() },
             seconds,
             bytes: model_bytes(model),
+            repeated: model.metrics().learnt().repeated(),
+            label_runs: ranking.label_runs(),
             page: curves.map(|curves| match wanted {
                 Wanted::Page => page_run(name, model, &curves, seconds),
                 _ => counted_run(name, model, &curves, None, seconds),
@@ -274,7 +290,6 @@ struct Watch<'a> {
     outcomes: Outcomes,
     ranking: Ranking,
     curves: Option<Curves>,
-    limit: usize,
 }
 
 impl Observer for Watch<'_> {
@@ -291,7 +306,6 @@ impl Observer for Watch<'_> {
     }
 
     fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
-        let enough = self.outcomes.labels.len() >= self.limit;
-        if enough || self.pool.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.pool.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -2,6 +2,7 @@
 
 use cognate::fit::Kind;
 use cognate::metrics::Measures;
+use cognate::stream::Memory;
 use cognate_lab::statistics::{deviation, mean, paired_test};
 use cognate_plot::numbers::percent;
 
@@ -14,7 +15,14 @@ use super::metric::{Metric, mean_of};
 pub(super) const LEVEL: f64 = 0.05;
 
 /// A rarer label than this makes the share of mistakes say little.
-pub(super) const RARE: f64 = 0.2;
+const RARE: f64 = 0.2;
+
+/// Whether this share of one label makes the other so frequent, or rare, that mistakes say little. With one label only,
+/// there is nothing to tell apart.
+pub(super) fn is_uneven(positives: f64) -> bool {
+    let rarer = positives.min(1.0 - positives);
+    rarer > 0.0 && rarer < RARE
+}
 
 impl Results {
     /// The metric in every run.
@@ -127,7 +135,7 @@ impl<'a> Ranking<'a> {
             to_best: to(best),
             to_constant: to(0),
             gains: Vec::new(),
-            positives: share_of_positives(contest),
+            positives: share_of_positives(&contest.memory),
         };
         ranking.gains = (0..results.len()).map(|who| ranking.gain_of(who, examples)).collect();
         ranking
@@ -187,7 +195,7 @@ impl<'a> Ranking<'a> {
 
     /// Whether the labels are so uneven that mistakes say little.
     pub(super) fn is_uneven(&self) -> bool {
-        self.contest.kind == Kind::Classification && self.positives.min(1.0 - self.positives) < RARE
+        self.contest.kind == Kind::Classification && is_uneven(self.positives)
     }
 
     fn shows(&self, who: usize) -> String {
@@ -234,6 +242,7 @@ impl<'a> Ranking<'a> {
         if !equals.is_empty() {
             lines.push(format!("As good, as far as these examples tell: {}.", equals.join(", ")));
         }
+        lines.extend(self.mistakes());
         if self.is_uneven() && metric == Metric::Error {
             let rare = percent(self.positives.min(1.0 - self.positives), 1);
             lines.push(format!(
@@ -242,6 +251,22 @@ impl<'a> Ranking<'a> {
             ));
         }
         lines
+    }
+
+    /// Says where the best by another metric errs no less often than the constant guess: its sign is then no answer.
+    fn mistakes(&self) -> Option<String> {
+        let is_judged = self.contest.metric == Metric::Error || self.contest.kind == Kind::Regression;
+        let error = |who: usize| self.results[who].value(Metric::Error);
+        let (own, constant) = (error(self.best), error(0));
+        (!is_judged && self.beats_constant() && own >= constant).then(|| {
+            format!(
+                "By mistakes it is no better than always answering {}: error {} beside {}; rank by the margin, or let \
+                 learn choose a threshold (--threshold f1).",
+                self.contest.label(self.positives >= 0.5),
+                Metric::Error.show(own),
+                Metric::Error.show(constant),
+            )
+        })
     }
 
     /// What sharing gains, like for like.
@@ -279,9 +304,10 @@ impl<'a> Ranking<'a> {
     }
 }
 
-fn share_of_positives(contest: &Contest) -> f64 {
+/// Share of the label +1, by weight.
+pub(super) fn share_of_positives(memory: &Memory) -> f64 {
     let (mut positives, mut all) = (0.0, 0.0);
-    for (_, example) in contest.memory.examples() {
+    for (_, example) in memory.examples() {
         all += example.weight;
         positives += if example.label > 0.0 { example.weight } else { 0.0 };
     }

@@ -1,14 +1,18 @@
 //! The comparison as a table for people, and as JSON.
 
+use std::collections::BTreeMap;
+
 use cognate::fit::Kind;
 use cognate_plot::numbers::{count, percent};
 use serde_json::{Map, Value, json};
 
 use super::command::{learn_command, parameters};
+use super::contest::Contest;
 use super::entries::Family;
 use super::forms::Form;
 use super::metric::Metric;
 use super::ranking::{Ranking, chance_text};
+use crate::judging::{dominates, learnt_before, sorted_labels};
 use crate::output::{bytes, table};
 
 /// A row of the table: a learner, its forms, and who stands for it in the further columns.
@@ -87,6 +91,11 @@ pub(super) fn heading(ranking: &Ranking<'_>, is_chosen: bool) -> Vec<String> {
             ranking.constant(),
         ));
     }
+    if contest.kind == Kind::Classification && [0.0, 1.0].contains(&ranking.positives) {
+        let only = contest.label(ranking.positives > 0.0);
+        lines.push(format!("Every label is {only}: there is nothing to tell apart, and no AUC"));
+    }
+    lines.extend(misleading(ranking));
     if contest.runs == 1 {
         lines.push(
             "One run: without several shuffles, uncertainty is that of the paired test over the examples alone".to_owned(),
@@ -97,6 +106,44 @@ pub(super) fn heading(ranking: &Ranking<'_>, is_chosen: bool) -> Vec<String> {
             .push(format!("{} passes: all but the first are of examples seen before", contest.stream.passes));
     }
     lines
+}
+
+/// What misleads about the examples or their order.
+fn misleading(ranking: &Ranking<'_>) -> Vec<String> {
+    let contest = ranking.contest;
+    let mut lines = Vec::new();
+    if let Some(run) = ranking.results.get(1).and_then(|results| results.runs.first()) {
+        lines.extend(sorted_labels(&run.label_runs));
+        // Of several passes it is said anyway.
+        lines.extend((contest.stream.passes == 1).then(|| learnt_before(run.repeated)).flatten());
+    }
+    lines.extend(dominant_task(contest));
+    lines.iter().map(|line| capitalized(line)).collect()
+}
+
+/// Says that one task has nearly all of the squared deviation of real labels, as one in other units does.
+fn dominant_task(contest: &Contest) -> Option<String> {
+    if contest.kind != Kind::Regression {
+        return None;
+    }
+    let mut tasks: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
+    for (task, example) in contest.memory.examples() {
+        let [weights, labels, squares] = tasks.entry(task).or_default();
+        *weights += example.weight;
+        *labels += example.weight * example.label;
+        *squares += example.weight * example.label * example.label;
+    }
+    let of_tasks = tasks
+        .iter()
+        .map(|(name, [weight, labels, squares])| (*name, squares - labels * labels / weight, *weight));
+    dominates(of_tasks).map(|(name, share)| {
+        format!("task {name} has {share} of the squared deviation of all labels: it decides who is best, whatever the others say")
+    })
+}
+
+fn capitalized(line: &str) -> String {
+    let mut signs = line.chars();
+    signs.next().map_or_else(String::new, |first| first.to_uppercase().chain(signs).collect())
 }
 
 /// The table, what was chosen, and the conclusion.

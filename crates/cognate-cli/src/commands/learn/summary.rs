@@ -67,6 +67,8 @@ pub(super) struct Summary<'a> {
     /// One by one, where there were several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     passes: Vec<PassRow>,
+    /// What a reader of the numbers should know.
+    notes: Vec<String>,
     tasks: TaskRows<'a>,
     learner: &'a LearnerConfig,
     query: &'a QueryConfig,
@@ -136,6 +138,7 @@ pub(super) fn summary<'a>(model: &'a Model, run: &Finished, judged: &'a Judged) 
         asked: model.metrics().asked(),
         skipped: run.skipped,
         passes: pass_rows(judged),
+        notes: judged.plain_notes(model),
         tasks: TaskRows(model, judged),
         learner: &model.config().learner,
         query: &model.config().query,
