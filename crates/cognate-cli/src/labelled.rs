@@ -23,7 +23,15 @@ impl Labelled {
         let Example { task, label, weight, .. } = example;
         let Some(kind) = model.kind().filter(|_| !label.is_nan()) else { return };
         let inspect = model.learner().as_inspect();
-        self.tally.count(&Scored::of(inspect, kind, label, weight, margin), false, false);
+        let threshold = model.threshold();
+        let scored = if kind == Kind::Regression || threshold == 0.0 {
+            Scored::of(inspect, kind, label, weight, margin)
+        } else {
+            // The labels that are printed are what is judged; a margin that is the threshold is +1 beyond doubt.
+            let decided = if margin >= threshold { 1.0 } else { -1.0 };
+            Scored::class(label, weight, decided, inspect.probability(margin))
+        };
+        self.tally.count(&scored, false, false);
         self.learnt.count(model.metrics().learnt().knows(example));
         if kind == Kind::Classification {
             self.ranking.count(task, label, weight, margin);

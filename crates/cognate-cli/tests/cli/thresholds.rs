@@ -45,8 +45,14 @@ fn a_threshold_is_chosen_kept_and_overridden() {
         2.0 * count(1, 1) / (2.0 * count(1, 1) + count(1, -1) + count(-1, 1))
     };
     assert!(f1(&chosen) > f1(&by_sign), "{} {}", f1(&chosen), f1(&by_sign));
-    let (nobody, _) = predicted(&folder, "--threshold 1e9");
+    let (nobody, said) = predicted(&folder, "--threshold 1e9");
     assert!(nobody.iter().all(|label| *label == -1));
+    // What is judged are the labels that are printed.
+    let positive = truth.iter().filter(|label| **label == 1).count();
+    let error = format!("error {:.2} % ", 100.0 * positive as f64 / truth.len() as f64);
+    assert!(said.contains(&error) && said.contains("recall 0.00 %"), "{error}: {said}");
+    let (_, said) = predicted(&folder, "");
+    assert!(said.contains(&format!("F1 {:.2} %", 100.0 * f1(&chosen))), "{}: {said}", f1(&chosen));
 }
 
 #[test]
