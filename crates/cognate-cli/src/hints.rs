@@ -25,8 +25,8 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
             "labels are called as in the data that the model was learnt from; lines without labels are predicted as well"
         }
         Hint::RealLabels => {
-            "labels that are real numbers need a loss for them: --set loss=squares, absolute, quantile or poisson, with \
-             the learner adaptive; or `cognate fit`"
+            "labels that are real numbers need a loss for them: the learner adaptive with --set loss=squares, absolute, \
+             quantile or poisson; or `cognate fit`"
         }
         Hint::WholeLabels => {
             "if labels are two numbers, --positive N says which of them is +1; if they are amounts, --set loss=squares, \
