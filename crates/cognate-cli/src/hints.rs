@@ -15,9 +15,18 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         Hint::DeclareClasses => "if so many classes are meant, declare their number with --tasks",
         Hint::Classes => "if labels are classes, --one-vs-all makes each class a task",
         Hint::NamePositive => "if labels are two names, --positive NAME says which of them is +1",
+        Hint::SpellPositive => {
+            "--positive NAME is spelt as in the data; if labels are classes, --one-vs-all makes each class a task"
+        }
+        Hint::TwoLabels => {
+            "the loss is for numbers; for two label names leave it out, and --positive NAME says which of them is +1"
+        }
+        Hint::ModelLabels => {
+            "labels are called as in the data that the model was learnt from; lines without labels are predicted as well"
+        }
         Hint::RealLabels => {
-            "labels that are real numbers need a loss for them: --set loss=squares, absolute, quantile or poisson; or \
-             `cognate fit`"
+            "labels that are real numbers need a loss for them: the learner adaptive with --set loss=squares, absolute, \
+             quantile or poisson; or `cognate fit`"
         }
         Hint::WholeLabels => {
             "if labels are two numbers, --positive N says which of them is +1; if they are amounts, --set loss=squares, \
@@ -29,6 +38,17 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         }
         Hint::OnlyCommas => {
             "something else than a comma seems to separate the columns: --separator ';' or --separator tab"
+        }
+        Hint::ModelColumns => {
+            "columns are called as in the data that the model was learnt from; `cognate inspect M --weights` names its \
+             features"
+        }
+        Hint::DecimalPoint => {
+            "write numbers with a point and nothing between thousands; --categorical NAMES if texts are meant"
+        }
+        Hint::NameTimes => {
+            "--time-column (csv) or --time-key (jsonl) says where times are; `svm` and `vw` have none: --set forget=N forgets \
+             by the number of examples"
         }
         Hint::NameColumns => "--label-column and --task-column name the columns",
         Hint::Categorical => {

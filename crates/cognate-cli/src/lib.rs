@@ -23,6 +23,7 @@ mod same_file;
 mod saving;
 mod schema;
 mod settings;
+mod strangers;
 mod threshold;
 mod trace;
 

@@ -131,6 +131,8 @@ fn report(error: &anyhow::Error) {
         text += &format!("  hint: {}\n", readable_lines(advice));
     }
     match stream {
+        // Nothing below a bad header can be read.
+        Some(StreamError::Bad { problem, .. }) if problem.is_of_header() => {}
         Some(StreamError::Bad { skipped: 0, .. }) => {
             text += "  (--skip-bad N skips and counts up to N bad lines)\n";
         }

@@ -95,6 +95,13 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::DeclareTasks => "name them all with `tasks`, or leave `tasks` out to add them as they occur",
         Hint::DeclareClasses => "if so many classes are meant, declare their number with `tasks`",
         Hint::NamePositive => "if labels are two names, stream={\"positive\": NAME} says which of them is +1",
+        Hint::SpellPositive => "stream={\"positive\": NAME} is spelt as in the data",
+        Hint::TwoLabels => {
+            "the loss is for numbers; for two label names leave it out, and stream={\"positive\": NAME} says which is +1"
+        }
+        Hint::ModelLabels => {
+            "labels are called as in the data that the model was learnt from; examples without labels are predicted as well"
+        }
         Hint::RealLabels | Hint::WholeLabels => {
             "labels that are real numbers need a loss for them: `squares`, `absolute`, `quantile` or `poisson`; or `fit`"
         }
@@ -104,6 +111,13 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::OnlyCommas => {
             "something else than a comma seems to separate the columns: \
              stream={\"format\": {\"csv\": {\"separator\": \";\"}}}"
+        }
+        Hint::ModelColumns => "columns are called as in the data that the model was learnt from",
+        Hint::DecimalPoint => {
+            "write numbers with a point and nothing between thousands; name columns of texts in `categorical`"
+        }
+        Hint::NameTimes => {
+            "give `time` with every example; `forget` as a number forgets by the number of examples"
         }
         Hint::NameColumns => {
             "stream={\"format\": {\"csv\": {\"label_column\": …, \"task_column\": …}}} names the columns"

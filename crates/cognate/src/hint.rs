@@ -20,6 +20,12 @@ pub enum Hint {
     Classes,
     /// Labels have names; say which of them is +1.
     NamePositive,
+    /// The name that is +1 may be misspelt.
+    SpellPositive,
+    /// Labels have names, and the learner learns numbers.
+    TwoLabels,
+    /// Labels must be those that the model was learnt from, or be left out.
+    ModelLabels,
     /// Labels are real numbers; choose a loss for them.
     RealLabels,
     /// Labels are whole numbers: two names, classes, or real numbers.
@@ -28,6 +34,12 @@ pub enum Hint {
     NameKeys,
     /// Columns are separated by something other than commas.
     OnlyCommas,
+    /// Columns must be called as those that the model was learnt from.
+    ModelColumns,
+    /// Write numbers with a point, or say which columns are categories.
+    DecimalPoint,
+    /// Say where the times of examples are, or forget by number of examples.
+    NameTimes,
     /// Name the columns of labels and tasks.
     NameColumns,
     /// Leave missing cells empty; say which columns are categories.

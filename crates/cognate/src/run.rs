@@ -226,6 +226,7 @@ impl RunError {
             Self::Diverged { .. } | Self::Overflow { .. } => Some(Hint::Scale),
             Self::Batch { .. } => Some(Hint::Fit),
             Self::NotHonoured { what, .. } => Some(what.hint()),
+            Self::Unfit { why: Unfit::NoTime, .. } => Some(Hint::NameTimes),
             Self::NoRound | Self::Unfit { .. } | Self::TooManyTasks { .. } | Self::SmallBudget { .. } => None,
         }
     }

@@ -16,6 +16,7 @@ use crate::bad_lines::BadLineFile;
 use crate::formats::prediction_format;
 use crate::labelled::Labelled;
 use crate::output::{say, stdout};
+use crate::strangers::Strangers;
 use crate::threshold;
 
 /// Runs the command.
@@ -65,6 +66,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     }
     out.flush()?;
     bad_lines.warn(skipped);
+    seen.strangers.lines(&reader.columns_apart()).iter().for_each(|line| say(line));
     seen.labelled.lines(&model).iter().for_each(|line| say(line));
     Ok(())
 }
@@ -76,6 +78,8 @@ struct Seen {
     best: Option<(TaskId, f64)>,
     /// Predictions beside the labels of examples that have one.
     labelled: Labelled,
+    /// What the model does not know.
+    strangers: Strangers,
 }
 
 fn write_batch(
@@ -83,7 +87,7 @@ fn write_batch(
     predictions: &Predictions<'_>,
     model: &Model,
     args: &PredictArgs,
-    Seen { best, labelled }: &mut Seen,
+    Seen { best, labelled, strangers }: &mut Seen,
 ) -> std::io::Result<()> {
     let regression = model.kind() == Some(Kind::Regression);
     let (classes, signs) = (model.config().one_vs_all, LabelNames::default());
@@ -107,6 +111,7 @@ fn write_batch(
             (task, margin) = found;
         }
         let name = predictions.task_name(task);
+        strangers.count(model, Example { task, ..example }, name);
         let Prediction { label, probability, .. } = predictions.of(margin);
         let probability = probability.filter(|_| args.probability);
         let uncertainty =

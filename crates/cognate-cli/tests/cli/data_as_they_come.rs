@@ -147,3 +147,130 @@ fn other_keys_are_named_or_ignored() {
         &["--ignore: is a parameter of the formats `csv` and `jsonl`"],
     );
 }
+
+/// What is said about a file that cannot be predicted; the header of predictions is there by then.
+fn bad_prediction(folder: &Folder, file: &str, message: &[&str]) -> String {
+    let run = folder.run(&format!("predict {file} --model m.cog"));
+    assert_eq!((run.stdout.lines().count(), run.code), (1, Some(2)), "{}", run.stdout);
+    for part in message {
+        assert!(run.stderr.contains(part), "{part:?} is not in\n{}", run.stderr);
+    }
+    run.stderr
+}
+
+/// Columns that are called or separated otherwise give answers that look like all others.
+#[test]
+fn what_the_model_does_not_know_is_told_or_refused() {
+    let folder = Folder::with("a.csv", "task,label,p,q\na,1,1,2\nb,0,-1,0.5\n");
+    folder.output("learn a.csv --quiet --model m.cog");
+    for (file, text, message, hint) in [
+        (
+            "renamed.csv",
+            "task,label,P,Q\na,1,1,2\n",
+            "renamed.csv:1:1: no column is one that the model knows (p, q); the header has (task, label, P, Q)",
+            "columns are called as in the data that the model was learnt from",
+        ),
+        (
+            "semicolons.csv",
+            "task;label;p;q\na;1;1;2\n",
+            "semicolons.csv:1:1: no column is one that the model knows (p, q)",
+            "--separator ';' or --separator tab",
+        ),
+    ] {
+        folder.write(file, text);
+        let said = bad_prediction(&folder, file, &[message, hint]);
+        assert!(!said.contains("--skip-bad"), "nothing below a header can be read: {said}");
+    }
+    folder.write("b.csv", "q,new,task,label\n2,1,a,1\n0.5,1,zoe,0\n");
+    let run = folder.run("predict b.csv --model m.cog");
+    for said in [
+        "warning: columns of the model are missing: p\n",
+        "warning: columns are new to the model, and ignored: new\n",
+        "note: 1 of 2 lines are of tasks that the model has not met: zoe\n",
+    ] {
+        assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+    }
+    folder.write("c.vw", "1 a| p:1\n1 a| x:1 y:2\n1 a|\n");
+    let run = folder.run("predict c.vw --model m.cog");
+    assert!(
+        run.stderr.contains("warning: 1 of 3 lines have no feature that the model knows\n"),
+        "{}",
+        run.stderr
+    );
+    let run = folder.run("predict a.csv --model m.cog");
+    assert!(!run.stderr.contains("warning") && !run.stderr.contains("not met"), "{}", run.stderr);
+}
+
+#[test]
+fn numbers_with_commas_are_no_texts() {
+    let folder = Folder::with("a.csv", "label;x\n1;0,5\n0;1,5\n");
+    let hint = "--categorical NAMES if texts are meant";
+    let message = "a.csv:2:3: found \"0,5\" in column \"x\"; expected a number without commas, or a text";
+    folder.refused("learn a.csv --separator ;", &[message, hint]);
+    folder.output("learn a.csv --separator ; --categorical x --quiet");
+    folder.write("b.csv", "label,x\n1,\"-1,234.5\"\n");
+    folder.refused("learn b.csv", &["found \"-1,234.5\" in column \"x\"", hint]);
+    folder.write("c.csv", "label,x\n1,\"red, 5\"\n0,\",5\"\n");
+    folder.output("learn c.csv --quiet");
+}
+
+#[test]
+fn labels_that_are_wrong_have_a_way_out() {
+    let folder = Folder::with("a.svm", "ham 1:1\nspam 1:2\n");
+    folder.refused(
+        "learn a.svm --positive spma",
+        &[
+            "a.svm:2:1: found label \"spam\" after \"ham\", and none so far is \"spma\", the label that is +1",
+            "--positive NAME is spelt as in the data",
+        ],
+    );
+    folder.refused("learn a.svm --set loss=squares", &["a.svm:1:1: found label \"ham\"", "--positive NAME"]);
+    folder.output("learn a.svm --positive spam --quiet --model m.cog");
+    folder.write("b.svm", "1 1:1\n");
+    let hint = "labels are called as in the data that the model was learnt from";
+    let said = bad_prediction(&folder, "b.svm", &["b.svm:1:1: found a third label name", hint]);
+    assert!(!said.contains("--one-vs-all"), "{said}");
+}
+
+/// One bad count after a week must neither end the run without a place nor be in the way of `--skip-bad`.
+#[test]
+fn examples_that_the_learner_cannot_learn_are_bad_lines() {
+    let folder = Folder::with("a.svm", "3 task:a 1:1\n-1 task:b 1:1\n2 task:a 1:2\n");
+    let learn = "learn a.svm --set loss=poisson --quiet";
+    let message = "a.svm:2:1: the label -1 is no count: with the loss `poisson` labels are 0 or more";
+    folder
+        .refused(&format!("{learn} --model m.cog"), &[message, "m.cog, with the 1 example that was learnt"]);
+    let run = folder.run(&format!("{learn} --skip-bad 1 --bad-lines bad.jsonl --json"));
+    let summary: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&summary["examples"], summary["tasks"].as_array().unwrap().len()), (&2.into(), 1));
+    assert!(folder.text("bad.jsonl").contains("is no count"));
+    folder.write("huge.svm", "1 1:1\n1e101 1:1\n1e308 1:1\n");
+    folder.refused("learn huge.svm --set loss=squares", &["huge.svm:2:1: the label 1e101 is too large"]);
+    folder
+        .refused("learn huge.svm --set loss=squares --skip-bad 1", &["huge.svm:3:1: found label \"1e308\""]);
+}
+
+#[test]
+fn a_time_that_is_missing_is_a_bad_line_and_one_that_goes_back_forgets_nothing() {
+    let folder = Folder::with("a.csv", "label,x,when\n1,1,5\n0,2,\n,3,\n0,2,7\n");
+    let learn = "learn a.csv --time-column when --set forget=7d --quiet";
+    let message = "a.csv:3:5: the example has no time, and `forget` is a time";
+    folder.refused(learn, &[message, "--time-column (csv) or --time-key (jsonl)"]);
+    let run = folder.run(&format!("{learn} --skip-bad 1 --json"));
+    let summary: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&summary["examples"], &summary["unlabelled"]), (&2.into(), &1.into()));
+    folder.write("b.jsonl", "{\"label\":1,\"features\":{\"x\":1}}\n");
+    folder.refused("learn b.jsonl --set forget=7d", &["b.jsonl:1:1: the example has no time", "--time-key"]);
+    folder.write("c.svm", "1 1:1\n");
+    folder.refused("learn c.svm --set forget=7d", &["the example has no time", "--set forget=N"]);
+    // What came before is as if it had come at the same time.
+    let margins = |times: [&str; 3]| {
+        let rows: String =
+            times.iter().enumerate().map(|(at, time)| format!("{},{},{time}\n", at % 2, at + 1)).collect();
+        folder.write("t.csv", format!("label,x,when\n{rows}"));
+        let run = folder.run("learn t.csv --time-column when --set forget=1s --quiet --trace -");
+        run.stdout
+    };
+    assert_eq!(margins(["100", "50", "100"]), margins(["100", "100", "100"]));
+    assert_ne!(margins(["100", "150", "200"]), margins(["100", "100", "100"]));
+}

@@ -23,6 +23,7 @@ impl RunConfig {
         let plan = ReaderPlan {
             format: format.clone(),
             kind: self.learner.kind(),
+            learner: Some(self.learner.clone()),
             positive: positive.clone(),
             labels: LabelNames::default(),
             one_vs_all: *one_vs_all,
@@ -82,7 +83,7 @@ impl Model {
         let problems = format.problem().into_iter().chain(class_problem(self.config.one_vs_all, format));
         ConfigError::check(problems.collect())?;
         let mut plan = self.plan(format, options.labels(Labels::Optional))?;
-        (plan.names, plan.predicts) = (plan.names.frozen(), true);
+        (plan.names, plan.predicts, plan.learner) = (plan.names.frozen(), true, None);
         Ok(Reader::new(inputs, self.tasks.clone(), plan))
     }
 
@@ -148,6 +149,7 @@ impl Model {
         Ok(ReaderPlan {
             format: format.clone(),
             kind: self.kind().unwrap_or(Kind::Classification),
+            learner: Some(self.config.learner.clone()),
             positive: self.config.positive.clone(),
             labels: self.labels.clone(),
             one_vs_all: self.config.one_vs_all,

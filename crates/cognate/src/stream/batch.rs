@@ -231,6 +231,11 @@ impl Batch {
         self.open.time = Some(time);
     }
 
+    /// Whether the example under way has a time.
+    pub(crate) fn has_open_time(&self) -> bool {
+        self.open.time.is_some()
+    }
+
     /// Sets the id of the example under way.
     pub(crate) fn set_id(&mut self, id: &str) {
         let start = *self.open.id.get_or_insert(self.ids.len());

@@ -1,7 +1,7 @@
 //! Which columns of a table in text hold numbers, and which texts? Once known it stays, also in another file and in the
 //! model: the same column must mean the same features.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,16 @@ pub(crate) enum ColumnKind {
     Text,
 }
 
+/// How the columns of what was read to be predicted differ from those that the model was learnt from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ColumnsApart {
+    /// Those that the model knows and a file lacks.
+    pub missing: BTreeSet<String>,
+    /// Those that a file has and the model does not know.
+    pub unknown: BTreeSet<String>,
+}
+
 /// The kinds of columns by name, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -27,6 +37,11 @@ impl ColumnKinds {
     /// Whether nothing is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The columns that are known, by name.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// What a column holds.

@@ -6,7 +6,7 @@
 //! categorical: a slip must not pass for a category.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::batch::{Batch, NO_LABEL};
 use super::error::{Problem, shown};
@@ -18,7 +18,7 @@ use super::named::{NamedLine, Repeats, Target};
 use super::number::parse_f64;
 use super::reader::LineParser;
 use super::svm::{Bad, Parsed};
-use super::{ColumnKind, ColumnKinds, CsvConfig};
+use super::{ColumnKind, ColumnKinds, ColumnsApart, CsvConfig};
 use crate::example::is_valid;
 use crate::feature_names::FeatureNames;
 use crate::nearest::nearest_names;
@@ -41,6 +41,8 @@ pub(crate) struct CsvParser {
     /// Kinds of columns that the present row shows first.
     kinds: Vec<(usize, ColumnKind)>,
     features: NamedLine,
+    /// How the columns of what is predicted differ from those that are known.
+    apart: ColumnsApart,
 }
 
 #[derive(Debug, Clone)]
@@ -95,7 +97,13 @@ impl CsvParser {
             fields: Vec::new(),
             kinds: Vec::new(),
             features: NamedLine::new(Repeats::Refused),
+            apart: ColumnsApart::default(),
         }
+    }
+
+    /// How the columns of what is predicted differ from those that are known.
+    pub(crate) fn apart(&self) -> &ColumnsApart {
+        &self.apart
     }
 
     /// Reads the names of the columns.
@@ -133,6 +141,7 @@ impl CsvParser {
                 None => {}
             }
         }
+        self.check_known(&columns).map_err(|problem| (line.start, problem))?;
         self.columns = columns;
         Ok(())
     }
@@ -158,6 +167,34 @@ impl CsvParser {
         named.into_iter().flatten().chain(ignored).chain(categorical)
     }
 
+    /// Checks that a file to be predicted has something that the model knows: nothing else would tell that its columns are
+    /// called otherwise, or separated otherwise.
+    fn check_known(&mut self, columns: &[Column]) -> Result<(), Problem> {
+        if !self.predicts || self.known.is_empty() {
+            return Ok(());
+        }
+        let feature = |column: &&Column| matches!(column.role, Role::Feature | Role::Categorical);
+        let known = |column: &Column| column.remembered || column.role == Role::Categorical;
+        if columns.iter().filter(feature).any(known) {
+            let there: BTreeSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            let missing = self.known.names().filter(|name| !there.contains(name)).map(str::to_owned);
+            self.apart.missing.extend(missing);
+            let unknown = columns.iter().filter(feature).filter(|column| !known(column));
+            self.apart.unknown.extend(unknown.map(|column| column.name.clone()));
+            return Ok(());
+        }
+        Err(Problem::NoKnownColumn {
+            known: self.known.names().take(8).map(str::to_owned).collect(),
+            found: columns.iter().take(8).map(|column| column.name.clone()).collect(),
+        })
+    }
+
+    /// Where the cell of a role is in the present row, or where the row begins.
+    fn place_of(&self, role: Role, line: Line) -> usize {
+        let at = self.columns.iter().position(|column| column.role == role);
+        at.map_or(line.start, |at| self.fields[at].start)
+    }
+
     /// A cell of a feature column.
     fn feature(&mut self, buffer: &[u8], at: usize, text: &str) -> Result<(), Bad> {
         let (column, place) = (&self.columns[at], self.fields[at].start);
@@ -171,6 +208,11 @@ impl CsvParser {
         let found = || shown(&buffer[self.fields[at].start..self.fields[at].end]);
         match column.kind {
             _ if column.role == Role::Categorical => {}
+            // Taken for a text, every number of the column would be a feature of its own.
+            None if has_decimal_comma(text) => {
+                let (found, column) = (found(), shown(column.name.as_bytes()));
+                return Err((place, Problem::DecimalComma { found, column }));
+            }
             None => self.kinds.push((at, kind)),
             Some(before) if before == kind => {}
             Some(before) => {
@@ -228,6 +270,8 @@ impl CsvParser {
         if label.is_none() && !self.rule.may_miss() {
             return Err((label_at, Problem::NoLabel { found: "an empty cell".to_owned() }));
         }
+        let timed = self.rule.check_time(batch.has_open_time(), label.is_some());
+        timed.map_err(|problem| (self.place_of(Role::Time, line), problem))?;
         let target = if self.one_vs_all {
             if let Some(class) = label.as_ref().filter(|class| !is_task_name(class)) {
                 return Err((label_at, Problem::TaskName { found: shown(class.as_bytes()) }));
@@ -308,9 +352,10 @@ impl Field {
 /// A cell of a column that is neither task nor label nor feature.
 fn extra(role: Role, text: &str, batch: &mut Batch) -> Result<(), Problem> {
     match role {
-        // What is missing is 1, nothing, unknown, and none.
-        Role::Weight if !is_missing(text) => batch.set_weight(extras::weight(text.as_bytes())?),
-        Role::Offset if !is_missing(text) => batch.set_offset(extras::offset(text.as_bytes())?),
+        // What is missing is 1, nothing, unknown, and none; a weight or an offset that is no number is a slip.
+        Role::Weight | Role::Offset if matches!(text, "" | "NA") => {}
+        Role::Weight => batch.set_weight(extras::weight(text.as_bytes())?),
+        Role::Offset => batch.set_offset(extras::offset(text.as_bytes())?),
         Role::Time if !is_missing(text) => batch.set_time(extras::time(text.as_bytes())?),
         Role::Id if !text.is_empty() => batch.set_id(extras::id(text.as_bytes())?),
         _ => {}
@@ -321,6 +366,14 @@ fn extra(role: Role, text: &str, batch: &mut Batch) -> Result<(), Problem> {
 /// The number that a cell is; true and false are two.
 fn number(text: &str) -> Option<f64> {
     parse_f64(text.as_bytes()).or_else(|| truth(text.as_bytes()).map(|(truth, _)| f64::from(truth)))
+}
+
+/// Whether a text is a number with a comma in place of the point, or between its thousands.
+fn has_decimal_comma(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let parts = || digits.split([',', '.']);
+    digits.contains(',')
+        && parts().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// What a column holds, and since when, for messages.

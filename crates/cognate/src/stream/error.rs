@@ -89,6 +89,16 @@ pub enum Problem {
         /// The two that there are.
         expected: String,
     },
+    /// A second name of a label, where none was the one that is +1.
+    #[error("found label {found} after {negative}, and none so far is {positive}, the label that is +1")]
+    NoPositive {
+        /// The token.
+        found: String,
+        /// The other name.
+        negative: String,
+        /// The name that is +1.
+        positive: String,
+    },
     /// A weight that is negative or no number.
     #[error("found weight {found}; expected a number from 0 to {LARGEST_VALUE:e}")]
     Weight {
@@ -269,6 +279,14 @@ pub enum Problem {
         /// Names that are there, nearest first.
         known: Vec<String>,
     },
+    /// A file of other columns than those that the model was learnt from.
+    #[error("no column is one that the model knows{}; the header has{}", list(known), list(found))]
+    NoKnownColumn {
+        /// Some that it knows.
+        known: Vec<String>,
+        /// Some of the header.
+        found: Vec<String>,
+    },
     /// A row that is longer or shorter than the header.
     #[error("found {found} fields; expected {expected}, as the header has")]
     Fields {
@@ -295,6 +313,14 @@ pub enum Problem {
         column: String,
         /// What the rows before hold, and where they are.
         expected: &'static str,
+    },
+    /// A number with a comma in it, which would pass for a text.
+    #[error("found {found} in column {column}; expected a number without commas, or a text")]
+    DecimalComma {
+        /// The cell.
+        found: String,
+        /// The column.
+        column: String,
     },
     /// A text under a name that holds the sign between name and text.
     #[error(
@@ -390,17 +416,49 @@ impl Problem {
             Self::UnknownTask { .. } => Some(Hint::DeclareTasks),
             Self::ManyClasses { .. } => Some(Hint::DeclareClasses),
             Self::Label { found } => label_hint(found.trim_matches('"')),
+            Self::RealLabel { found } if label_hint(found.trim_matches('"')) == Some(Hint::NamePositive) => {
+                Some(Hint::TwoLabels)
+            }
+            Self::Unfit(Unfit::NoTime) => Some(Hint::NameTimes),
             Self::ThirdLabel { .. } => Some(Hint::Classes),
+            Self::NoPositive { .. } => Some(Hint::SpellPositive),
             Self::Key { .. } => Some(Hint::NameKeys),
             Self::NoColumn { known, .. } if known.len() == 1 && known[0].contains([';', '\t']) => {
                 Some(Hint::OnlyCommas)
             }
+            Self::NoKnownColumn { found, .. } if found.len() == 1 && found[0].contains([';', '\t']) => {
+                Some(Hint::OnlyCommas)
+            }
             Self::NoColumn { .. } => Some(Hint::NameColumns),
+            Self::NoKnownColumn { .. } => Some(Hint::ModelColumns),
+            Self::DecimalComma { .. } => Some(Hint::DecimalPoint),
             Self::Cell { .. } => Some(Hint::Categorical),
             Self::UnknownFeature { .. } => Some(Hint::OpenFeatures),
             Self::Repeated { .. } => Some(Hint::AddUp),
             _ => None,
         }
+    }
+}
+
+impl Problem {
+    /// Whether it is about what labels are, which a model knows for good.
+    pub(crate) fn is_of_label(&self) -> bool {
+        matches!(
+            self,
+            Self::Label { .. } | Self::RealLabel { .. } | Self::ThirdLabel { .. } | Self::NoPositive { .. }
+        )
+    }
+
+    /// Whether it is about a header, without which nothing below it can be read.
+    pub fn is_of_header(&self) -> bool {
+        matches!(
+            self,
+            Self::ColumnName { .. }
+                | Self::ColumnTwice { .. }
+                | Self::ColumnRoles { .. }
+                | Self::NoColumn { .. }
+                | Self::NoKnownColumn { .. }
+        )
     }
 }
 

@@ -84,6 +84,8 @@ impl LineParser for JsonlParser {
         if label.is_none() && !self.rule.may_miss() {
             return Err((label_at, Problem::NoLabel { found: "none".to_owned() }));
         }
+        let timed = self.rule.check_time(batch.has_open_time(), label.is_some());
+        timed.map_err(|problem| (line.start, problem))?;
         let class;
         let target = if self.one_vs_all {
             if let Some((task, at)) = task {

@@ -5,6 +5,7 @@ use super::error::{Problem, shown};
 use super::label_names::{LabelNames, truth};
 use super::number::parse_f64;
 use super::reader::Labels;
+use crate::algorithms::{LearnerConfig, Unfit};
 use crate::example::{TaskId, is_valid};
 use crate::fit::Kind;
 use crate::tasks::Tasks;
@@ -23,19 +24,35 @@ pub(crate) struct LabelRule {
     names: LabelNames,
     /// Whether names have come since they were last asked for.
     news: bool,
+    /// Who learns real labels, or needs times: not every example is for every learner.
+    learner: Option<Box<LearnerConfig>>,
 }
 
 impl LabelRule {
     pub(crate) fn new(labels: Labels, kind: Kind) -> Self {
         let real = labels == Labels::Real || kind == Kind::Regression;
         let names = LabelNames::default();
-        Self { labels, real, seen_minus_one: false, seen_zero: false, positive: None, names, news: false }
+        let (positive, learner) = (None, None);
+        Self { labels, real, seen_minus_one: false, seen_zero: false, positive, names, news: false, learner }
     }
 
     /// The same where the label +1 has a name; `known` are the names used so far.
     #[must_use]
     pub(crate) fn named(self, positive: Option<&str>, known: &LabelNames) -> Self {
         Self { positive: positive.map(str::to_owned), names: known.clone(), ..self }
+    }
+
+    /// The same where lines that the learner cannot learn are bad.
+    #[must_use]
+    pub(crate) fn learnt_by(self, learner: Option<&LearnerConfig>) -> Self {
+        let picky = |learner: &&LearnerConfig| learner.kind() == Kind::Regression || learner.needs_times();
+        Self { learner: learner.filter(picky).cloned().map(Box::new), ..self }
+    }
+
+    /// Checks that an example with a label has a time, where its learner needs one.
+    pub(crate) fn check_time(&self, has_time: bool, has_label: bool) -> Result<(), Problem> {
+        let needed = has_label && self.learner.as_ref().is_some_and(|learner| learner.needs_times());
+        if needed && !has_time { Err(Problem::Unfit(Unfit::NoTime)) } else { Ok(()) }
     }
 
     /// Forgets which labels were seen: another stream begins.
@@ -98,6 +115,11 @@ impl LabelRule {
         match &self.names.negative {
             _ if name == "?" && self.may_miss() => Ok(NO_LABEL),
             _ if is_same(name, positive) => Ok(1.0),
+            Some(negative) if !is_same(name, negative) && self.names.positive.is_none() => {
+                let [found, negative, positive] =
+                    [name, negative, positive].map(|name| shown(name.as_bytes()));
+                Err(Problem::NoPositive { found, negative, positive })
+            }
             Some(negative) if !is_same(name, negative) => Err(Problem::ThirdLabel {
                 found: shown(token),
                 expected: format!(
@@ -117,6 +139,9 @@ impl LabelRule {
             self.remember(label, token);
         }
         if self.real {
+            if let Some(why) = self.learner.as_ref().and_then(|learner| learner.unfit(label)) {
+                return Err(Problem::Unfit(why));
+            }
             if label == 0.0 && !self.seen_zero {
                 self.see_zero();
             }

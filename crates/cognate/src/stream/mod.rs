@@ -36,6 +36,7 @@ mod vw;
 
 pub use bad_lines::{BadLine, BadLines, LONGEST_KEPT_LINE};
 pub use batch::Batch;
+pub use columns::ColumnsApart;
 pub(crate) use columns::{ColumnKind, ColumnKinds};
 pub use config::{
     CsvConfig, Format, HashedConfig, JsonlConfig, NamingConfig, Normalize, Order, Preprocess, StreamConfig,

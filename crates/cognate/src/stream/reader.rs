@@ -15,8 +15,10 @@ use super::lines::{LONGEST_LINE, LONGEST_NOTHING, Lines, Next};
 use super::svm::{Bad, Parsed, SvmClassParser, SvmParser};
 use super::vw::VwParser;
 use super::{
-    Batch, ColumnKinds, Format, Input, LabelNames, Memory, Place, Preprocess, Problem, Stream, StreamError,
+    Batch, ColumnKinds, ColumnsApart, Format, Input, LabelNames, Memory, Place, Preprocess, Problem, Stream,
+    StreamError,
 };
+use crate::algorithms::LearnerConfig;
 use crate::example::TaskId;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
@@ -83,6 +85,8 @@ pub(crate) struct ReaderPlan {
     pub(crate) format: Format,
     /// What labels are.
     pub(crate) kind: Kind,
+    /// Who learns the examples; nobody where they are predicted.
+    pub(crate) learner: Option<LearnerConfig>,
     /// What the label +1 is called, where labels have names, and what labels have been called so far.
     pub(crate) positive: Option<String>,
     pub(crate) labels: LabelNames,
@@ -156,8 +160,9 @@ enum Parser {
 impl Parser {
     fn new(plan: &ReaderPlan) -> Self {
         let ReaderPlan { format, one_vs_all, features, predicts, .. } = plan;
-        let rule =
-            LabelRule::new(plan.options.labels, plan.kind).named(plan.positive.as_deref(), &plan.labels);
+        let rule = LabelRule::new(plan.options.labels, plan.kind)
+            .named(plan.positive.as_deref(), &plan.labels)
+            .learnt_by(plan.learner.as_ref());
         match format {
             Format::Svm(_) if *one_vs_all => Self::SvmClasses(SvmClassParser::new(rule, *features)),
             Format::Svm(_) => Self::Svm(SvmParser::new(rule, *features)),
@@ -304,6 +309,14 @@ impl Reader {
             pending: None,
         };
         Self { parser, source }
+    }
+
+    /// How the columns of the `csv` read so far differ from those that the model knows, where it is to be predicted.
+    pub fn columns_apart(&self) -> ColumnsApart {
+        match &self.parser {
+            Parser::Csv(parser) => parser.apart().clone(),
+            _ => ColumnsApart::default(),
+        }
     }
 
     /// Reads everything into memory, to be served in another order or more than once.
@@ -469,7 +482,12 @@ impl Source {
     #[cold]
     fn bad(&self, column: usize, problem: Problem, excerpt: Excerpt) -> StreamError {
         let place = Place { file: self.input_name(), line: self.line_number, column };
-        let hint = looks_like_vw(&self.plan.format, &problem, &excerpt.text).then_some(Hint::LooksLikeVw);
+        let hint = match () {
+            () if looks_like_vw(&self.plan.format, &problem, &excerpt.text) => Some(Hint::LooksLikeVw),
+            // What labels are was decided when the model was learnt.
+            () if self.plan.predicts && problem.is_of_label() => Some(Hint::ModelLabels),
+            () => None,
+        };
         StreamError::Bad { place, problem, excerpt, skipped: self.skipped, hint }
     }
 }

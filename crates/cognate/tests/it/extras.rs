@@ -86,6 +86,7 @@ fn csv_has_columns_for_all_of_them() {
             "1;1;1;;yesterday;;",
             "in:2:8: found time \"yesterday\"; expected seconds, or a date and time like 2026-01-31T12:00:00Z",
         ),
+        ("1;1;NaN;;;;", "in:2:5: found weight \"NaN\"; expected a number from 0 to 1e150"),
         ("1;1;1;;;x;", "in:2:9: found offset \"x\"; expected a finite number of at most 1e150"),
         (
             "1;1;1;\"a\u{7}\";;;",
