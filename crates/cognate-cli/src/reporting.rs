@@ -4,13 +4,13 @@ use cognate::fit::Kind;
 use cognate::metrics::Tally;
 use cognate::{Inspect, Model, TaskId};
 
-use crate::curves::Curves;
+use crate::curves::{Curves, judging};
 use crate::judging::{Judged, digits, shown};
 use crate::peak_memory::peak_memory_bytes;
 use crate::relation::RelationTable;
-use cognate_plot::numbers::percent;
+use cognate_plot::numbers::{percent, significant};
 use cognate_plot::page::Tile;
-use cognate_plot::page::report::{Labels, Relation, Run, Task, Totals};
+use cognate_plot::page::report::{Labels, Measure, Relation, Run, Task, Totals};
 use cognate_plot::page::table::{Cell, Kind as Column};
 
 /// Beyond this many tasks a page has no relation picture: the matrix alone would take gigabytes.
@@ -28,11 +28,12 @@ pub(crate) fn judged_run(name: &str, model: &Model, curves: &Curves, judged: &Ju
 
 fn shown_run(name: &str, model: &Model, curves: &Curves, judged: Option<&Judged>, seconds: f64) -> Run {
     let sorted = model.tasks().sorted();
+    let what = if model.kind() == Some(Kind::Regression) { "an error" } else { "a mistake" };
     let relation = (2..=LARGEST_RELATION).contains(&sorted.len()).then(|| {
         let table = RelationTable::of(model, &sorted);
         Relation {
             title: "How much the tasks teach each other".to_owned(),
-            caption: "R: a mistake on the column's task moves the row's task by this much.".to_owned(),
+            caption: format!("R: {what} on the column's task moves the row's task by this much."),
             matrix: table.heatmap("R").clustered(&table.clustering()),
         }
     });
@@ -56,6 +57,8 @@ pub(crate) fn counted_run(
             name: model.tasks().name(*task).to_owned(),
             examples: tally.examples,
             mistakes: tally.mistakes,
+            value: judging(&tally),
+            least: if tally.examples == 0 { f64::NAN } else { tally.surely_above() },
             queries: tally.queries,
             curve: curves.task(*task),
             cells: cells(&tally, judged, *task),
@@ -65,9 +68,14 @@ pub(crate) fn counted_run(
         name: name.to_owned(),
         learner: model.config().learner.id().to_owned(),
         config: serde_json::json!(model.config()),
+        measure: match model.kind() {
+            Some(Kind::Regression) => Measure::Rmse,
+            Some(Kind::Classification) | None => Measure::Error,
+        },
         totals: Totals {
             examples: total.examples,
             mistakes: total.mistakes,
+            value: judging(total),
             updates: total.updates,
             measures: judged.map_or_else(Vec::new, |judged| measures(total, judged.total())),
             notes: judged.map_or_else(Vec::new, |judged| judged.plain_notes(model)),
@@ -88,7 +96,7 @@ pub(crate) fn counted_run(
 
 fn tiles(total: &Tally) -> Vec<Tile> {
     if total.kind() == Some(Kind::Regression) {
-        return vec![Tile { name: "RMSE", value: shown(total.rmse(), digits) }];
+        return Vec::new();
     }
     vec![Tile { name: "F-measure", value: percent(total.f1(), 2) }]
 }
@@ -96,7 +104,7 @@ fn tiles(total: &Tally) -> Vec<Tile> {
 /// What the table of tasks shows beside counts; [`cells`] are its cells.
 fn columns(total: &Tally, judged: bool) -> Vec<(&'static str, Column)> {
     let mut columns = match total.kind() {
-        Some(Kind::Regression) => vec![("RMSE", Column::Number), ("of the mean so far", Column::Number)],
+        Some(Kind::Regression) => vec![("RMSE of the mean so far", Column::Number)],
         _ => vec![("F-measure", Column::Number), ("constant guess", Column::Number)],
     };
     columns.extend((judged && total.kind() != Some(Kind::Regression)).then_some(("AUC", Column::Number)));
@@ -109,7 +117,7 @@ fn cells(tally: &Tally, judged: Option<&Judged>, task: TaskId) -> Vec<Cell> {
     };
     let share = |value: f64| percent(value, 2);
     if tally.kind() == Some(Kind::Regression) {
-        return vec![cell(tally.rmse(), digits), cell(tally.constant_rmse(), digits)];
+        return vec![cell(tally.constant_rmse(), significant)];
     }
     let mut cells = vec![cell(Some(tally.f1()), share), cell(tally.constant_error(), share)];
     cells.extend(judged.map(|judged| cell(judged.task(task), digits)));
@@ -121,11 +129,11 @@ fn measures(total: &Tally, auc: Option<f64>) -> Vec<(&'static str, String)> {
     let share = |value: Option<f64>| shown(value, |value| percent(value, 2));
     if total.kind() == Some(Kind::Regression) {
         return vec![
-            ("root mean squared error", shown(total.rmse(), digits)),
-            ("the same of the mean so far", shown(total.constant_rmse(), digits)),
-            ("mean absolute error", shown(total.mae(), digits)),
+            ("root mean squared error", shown(total.rmse(), significant)),
+            ("the same of the mean so far", shown(total.constant_rmse(), significant)),
+            ("mean absolute error", shown(total.mae(), significant)),
             ("R2 against the mean so far", shown(total.r2(), digits)),
-            ("loss", shown(total.loss(), digits)),
+            ("loss", shown(total.loss(), significant)),
         ];
     }
     vec![

@@ -3,7 +3,11 @@
 /// A fraction as a percentage with `places` decimals; a dash if there is no value.
 pub fn percent(fraction: f64, places: usize) -> String {
     if fraction.is_finite() {
-        minus(&format!("{:.places$}\u{202f}%", fraction * 100.0))
+        // Without the noise of the last bits: a mean summed in two orders must not be written in two ways where it lies
+        // half-way between two numbers.
+        let noiseless = (fraction * 1e11).round() / 1e9;
+        let value = if noiseless.is_finite() { noiseless } else { fraction * 100.0 };
+        minus(&format!("{value:.places$}\u{202f}%"))
     } else {
         "–".to_owned()
     }
@@ -27,6 +31,19 @@ pub fn plain(value: f64, largest: f64) -> String {
         text
     };
     minus(&text)
+}
+
+/// Four digits that count, without an exponent where that can be read; a dash if there is no value.
+pub fn significant(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let before_point = if size < 1.0 { 0 } else { size.log10() as usize + 1 };
+    format!("{value:.*}", 4_usize.saturating_sub(before_point))
 }
 
 /// A whole number with its thousands marked.
@@ -84,6 +101,18 @@ pub(crate) fn minus(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_half_way_between_two_is_written_in_one_way() {
+        let (below, above): (f64, f64) = (0.163_749_999_999_999_98, 0.163_750_000_000_000_03);
+        assert_ne!(format!("{:.2}", 100.0 * below), format!("{:.2}", 100.0 * above));
+        assert_eq!(percent(below, 2), percent(above, 2));
+        assert_eq!(
+            [0.0409, 0.123_456, -0.5].map(|v| percent(v, 2)),
+            ["4.09\u{202f}%", "12.35\u{202f}%", "−50.00\u{202f}%"]
+        );
+        assert!(!percent(1e300, 0).contains("inf"), "and nothing overflows");
+    }
 
     #[test]
     fn numbers_read_well() {

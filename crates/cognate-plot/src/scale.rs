@@ -1,6 +1,6 @@
 //! From values to positions: axes, ticks and their labels.
 
-use super::numbers::{minus, percent, plain};
+use super::numbers::{minus, percent, plain, significant};
 
 /// How values of an axis are written.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -10,6 +10,8 @@ pub enum Unit {
     Plain,
     /// Fractions as percentages.
     Percent,
+    /// In the units of the data, with the digits of the tables.
+    Measured,
 }
 
 impl Unit {
@@ -30,6 +32,7 @@ impl Unit {
             Self::Plain => plain(value, value.abs()),
             // The decimals of the tables, so that one number is not written in two ways.
             Self::Percent => percent(value, 2),
+            Self::Measured => significant(value),
         }
     }
 }

@@ -133,8 +133,8 @@ fn learn_one_way(name: &str, learner: &serde_json::Value, made: &Synthetic) -> a
 struct Watch(Curves);
 
 impl Observer for Watch {
-    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
-        self.0.count(report.task, report.mistake, report.queried);
+    fn observe(&mut self, report: &RoundReport, _: &Tasks, metrics: &Metrics) {
+        self.0.follow(report.task, metrics);
     }
 
     fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {

@@ -268,7 +268,7 @@ impl Observer for Watch {
             trace.write(report, tasks);
         }
         if let Some(curves) = &mut self.curves {
-            curves.count(report.task, report.mistake, report.queried);
+            curves.follow(report.task, metrics);
         }
         self.judge.observe(report);
         if let Some(choosing) = &mut self.choosing {

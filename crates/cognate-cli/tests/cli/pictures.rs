@@ -140,3 +140,95 @@ fn the_chosen_lambda_is_marked() {
     assert!(page.contains(&format!("chosen: lambda {lambda}, ")), "{lambda}");
     assert_eq!(page.matches("class=\"halo\"").count(), 2, "in the wide and in the narrow chart");
 }
+
+/// The text of the number in the first tile of a page.
+fn headline(page: &str) -> &str {
+    page.split("<dd>").nth(1).and_then(|rest| rest.split("</dd>").next()).expect("a tile")
+}
+
+/// A stream with real labels of two tasks, the second with errors that are larger.
+fn real_labels() -> String {
+    let mut stream = String::new();
+    for line in 0..400 {
+        let x = (line * 7919 % 1000) as f64 / 500.0 - 1.0;
+        let noise = (line * 104_729 % 1000) as f64 / 500.0 - 1.0;
+        writeln!(stream, "{:.3} task:calm 1:{x} 2:1", 20.0 + 5.0 * x).unwrap();
+        writeln!(stream, "{:.3} task:wild 1:{x} 2:1", 20.0 + 5.0 * x + 9.0 * noise).unwrap();
+    }
+    stream
+}
+
+#[test]
+fn pages_of_real_labels_show_their_error_and_no_mistakes() {
+    let folder = Folder::with("a.svm", real_labels());
+    let text = folder.output("learn a.svm --set loss=squares --quiet --report r.html --json");
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let page = folder.text("r.html");
+    let body = page.split("<main>").nth(1).unwrap();
+    let rmse = headline(body);
+    assert!((rmse.parse::<f64>().unwrap() - number(&value, "/rmse")).abs() < 1e-3, "{rmse}");
+    assert_eq!(body.matches(&format!(">{rmse}</text>")).count(), 2, "the ends of the curve, wide and narrow");
+    for word in ["istake", ">error<", "0.00\u{202f}%", "Wilson"] {
+        assert!(!body.contains(word), "{word}");
+    }
+    let place = |task: &str| body.find(&format!("<td>{task}</td>")).expect("a row");
+    assert!(place("wild") < place("calm"), "the task with the larger error comes first");
+    let text = folder.output(
+        "compare a.svm --learners adaptive --set adaptive.loss=squares --runs 2 --quiet --report c.html --json",
+    );
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let page = folder.text("c.html");
+    let body = page.split("<main>").nth(1).unwrap();
+    assert!(!body.contains("istakes") && !body.contains("0.00\u{202f}%"));
+    for row in value["learners"].as_array().unwrap().iter().filter(|row| row["name"] != "constant") {
+        let mean = format!("{:.3}", number(row, "/rmse"));
+        assert!(body.contains(&format!(">{mean}</text>")) && body.contains(&format!(">{mean}")), "{row}");
+    }
+}
+
+#[test]
+fn a_page_has_one_error_where_examples_have_weights() {
+    let mut stream = String::new();
+    for line in 0..200 {
+        let (label, weight) = if line % 2 == 0 { ("+1", 5) } else { ("-1", 1) };
+        writeln!(stream, "{label} task:a weight:{weight} 1:1").unwrap();
+    }
+    let folder = Folder::with("a.svm", stream);
+    let text = folder.output("learn a.svm --quiet --report r.html --json");
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let error = format!("{:.2}\u{202f}%", 100.0 * number(&value, "/error"));
+    let mistakes = format!("{:.2}\u{202f}%", number(&value, "/mistakes") / 2.0);
+    assert_ne!(error, mistakes, "weights matter here");
+    let page = folder.text("r.html");
+    assert_eq!(headline(&page), error);
+    // In the table of measures and of tasks, and at the ends of the curves.
+    assert_eq!(page.matches(&format!(">{error}</td>")).count(), 2);
+    assert_eq!(page.matches(&format!(">{error}</text>")).count(), 4);
+    assert!(!page.contains(&format!(">{mistakes}</text>")), "{mistakes}");
+}
+
+#[test]
+fn a_page_has_one_error_where_a_run_goes_on_with_a_model() {
+    let folder = Folder::with("a.svm", related(3, 600));
+    folder.write("b.svm", related(3, 300));
+    folder.output("learn a.svm --quiet --model m.cog");
+    folder.output("learn b.svm --quiet --resume m.cog --report r.html");
+    let page = folder.text("r.html");
+    let error = headline(&page);
+    assert_eq!(page.matches(&format!(">{error}</text>")).count(), 2, "{error}");
+    assert!(page.contains("Drawn from example 601 on"), "the curve goes on where the last one ended");
+}
+
+#[test]
+fn the_best_is_marked_where_more_is_better_and_a_form_that_is_missing_is_said() {
+    let folder = Folder::with("a.svm", related(3, 600));
+    folder.output(
+        "compare a.svm --learners adaptive,passive-aggressive --metric auc --runs 2 --quiet --report c.html",
+    );
+    let page = folder.text("c.html");
+    let table = page.split("<table>").nth(1).and_then(|rest| rest.split("</table>").next()).expect("a table");
+    assert_eq!(table.matches("<small>best</small>").count(), 1, "{table}");
+    let row = |name: &str| table.split("<tr").find(|row| row.contains(&format!(">{name}<"))).expect("a row");
+    assert!(row("adaptive").contains("<small>best</small>"), "{table}");
+    assert!(row("passive-aggressive").contains(">none<"), "{table}");
+}

@@ -2,14 +2,15 @@
 
 use super::Page;
 use super::report::{
-    Relation, Run, error_rate, fluid, from, plural, relation_figure, settled, start_note, stream_curves,
+    Measure, Relation, Run, error_rate, fluid, from, plural, relation_figure, settled, start_note,
+    stream_curves,
 };
 use super::table::{Cell, Kind, Table};
 use crate::bars::{BarChart, BarSeries};
 use crate::heatmap::DAGGER;
 use crate::lines::{Detail, LineChart, Series, legend_only};
 use crate::numbers::{count, percent};
-use crate::scale::{Steps, Unit};
+use crate::scale::Steps;
 use crate::svg::{Drawing, shorten};
 
 /// Several runs over the same stream, and what is known about it.
@@ -121,7 +122,7 @@ fn comparison(demo: &Demo) -> Table {
     columns.push(("updates", Kind::Number));
     let rate = |e: f64| Cell::Number(e, percent(e, 2));
     let row = |run: &Run| {
-        let mut row = vec![Cell::Text(run.name.clone()), rate(run.totals.error())];
+        let mut row = vec![Cell::Text(run.name.clone()), rate(run.totals.value)];
         if !demo.outliers.is_empty() {
             row.extend([rate(error_over(demo, run, false)), rate(error_over(demo, run, true))]);
         }
@@ -163,15 +164,15 @@ fn small_charts(page: &mut Page, demo: &Demo) {
     let shown = shown_tasks(demo, CHARTS);
     let curves: Vec<&[(f64, f64)]> =
         demo.runs.iter().flat_map(|r| shown.iter().map(|i| r.tasks[*i].curve.as_slice())).collect();
-    let start = settled(&curves);
+    let (start, measure) = (settled(&curves), measure(demo));
     let points = curves.iter().flat_map(|c| from(c, start)).filter(|p| p.0.is_finite() && p.1.is_finite());
     let reach = points.fold((start, 0.0f64), |m, p| (m.0.max(p.0), m.1.max(p.1)));
     let draw = |task: usize| -> (String, Drawing) {
         let line = |r: &Run| Series { name: r.name.clone(), points: from(&r.tasks[task].curve, start) };
         let chart = LineChart {
-            title: format!("Error so far, {}", heading(demo, task)),
+            title: format!("{} so far, {}", measure.title(), heading(demo, task)),
             x_steps: Steps::Log2,
-            y_unit: Unit::Percent,
+            y_unit: measure.unit(),
             series: demo.runs.iter().map(line).collect(),
             highlight: Some(demo.highlight),
             reach: Some(reach),
@@ -181,7 +182,8 @@ fn small_charts(page: &mut Page, demo: &Demo) {
     };
     let charts: Vec<(String, Drawing)> = shown.iter().map(|i| draw(*i)).collect();
     let names: Vec<&str> = demo.runs.iter().map(|r| r.name.as_str()).collect();
-    let mut caption = format!("Error so far against examples of the task. {}", start_note(start));
+    let mut caption =
+        format!("{} so far against examples of the task. {}", measure.title(), start_note(&curves, start));
     if !demo.outliers.is_empty() {
         caption += " †\u{a0}outlier.";
     }
@@ -189,18 +191,23 @@ fn small_charts(page: &mut Page, demo: &Demo) {
     page.multiples(&legend_only(&names, Some(demo.highlight), 370.0), &charts, &caption);
 }
 
+/// What the runs are judged by.
+fn measure(demo: &Demo) -> Measure {
+    demo.runs.first().map_or(Measure::default(), |run| run.measure)
+}
+
 fn bars(demo: &Demo) -> (BarChart, String) {
     let shown = shown_tasks(demo, (BARS / demo.runs.len().max(1)).max(1));
-    let errors = |r: &Run| shown.iter().map(|i| r.tasks[*i].error()).collect();
+    let (errors, measure) = (|r: &Run| shown.iter().map(|i| r.tasks[*i].value).collect(), measure(demo));
     let chart = BarChart {
-        title: "Error of each task".to_owned(),
-        unit: Unit::Percent,
+        title: format!("{} of each task", measure.title()),
+        unit: measure.unit(),
         groups: shown.iter().map(|i| heading(demo, *i)).collect(),
         series: demo.runs.iter().map(|r| BarSeries { name: r.name.clone(), values: errors(r) }).collect(),
         highlight: Some(demo.highlight),
     };
     let left_out = left_out(demo, shown.len());
-    (chart, format!("Error of each task over the whole stream; shorter is better.{left_out}"))
+    (chart, format!("{} of each task over the whole stream; shorter is better.{left_out}", measure.title()))
 }
 
 #[cfg(test)]
@@ -227,7 +234,7 @@ mod tests {
     #[test]
     fn numbers_stand_in_the_table_and_not_in_the_words() {
         let mut demo = demo(3);
-        demo.runs[1].totals.mistakes = 64;
+        (demo.runs[1].totals.mistakes, demo.runs[1].totals.value) = (64, 0.0625);
         let html = demo_page(&demo);
         assert!(html.contains("All 2 learners saw the same 1,024 examples of 3 tasks in the same order"));
         let error = "6.25\u{202f}%";

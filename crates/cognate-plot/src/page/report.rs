@@ -9,6 +9,54 @@ use crate::numbers::{count, percent, plain, short_count};
 use crate::scale::{Steps, Unit};
 use crate::svg::shorten;
 
+/// What a run is judged by, in curves, bars and tables of tasks.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Measure {
+    /// Mistakes per example, of labels that are classes.
+    #[default]
+    Error,
+    /// The root of the mean squared error, of labels that are real numbers.
+    Rmse,
+}
+
+impl Measure {
+    /// Its name within a sentence and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Rmse => "RMSE",
+        }
+    }
+
+    /// Its name at the beginning of a sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Error => "Error",
+            Self::Rmse => "RMSE",
+        }
+    }
+
+    /// How axes and labels write it.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Error => Unit::Percent,
+            Self::Rmse => Unit::Measured,
+        }
+    }
+
+    /// A value as tables write it.
+    pub fn show(self, value: f64) -> String {
+        self.unit().value(value)
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Error => "Mistakes per example so far",
+            Self::Rmse => "Root mean squared error so far, in the units of the labels",
+        }
+    }
+}
+
 /// One run of one learner over a stream.
 pub struct Run {
     /// What the reader calls it, e.g. `coupled` or the name of the data.
@@ -17,9 +65,11 @@ pub struct Run {
     pub learner: String,
     /// The resolved config.
     pub config: serde_json::Value,
+    /// What it is judged by.
+    pub measure: Measure,
     /// What was counted over the whole stream.
     pub totals: Totals,
-    /// (examples so far, error so far) over the whole stream.
+    /// (examples so far, value of the measure so far) over the whole stream.
     pub curve: Vec<(f64, f64)>,
     /// The labels asked for, where not all are.
     pub labels: Option<Labels>,
@@ -41,6 +91,8 @@ pub struct Totals {
     pub examples: u64,
     /// Predictions with the wrong sign.
     pub mistakes: u64,
+    /// The measure, by weight; not a number without examples.
+    pub value: f64,
     /// Rounds that changed the state.
     pub updates: u64,
     /// What else the run is judged by: names, and values as they are written.
@@ -59,7 +111,7 @@ pub struct Totals {
 pub struct Labels {
     /// How many were asked for.
     pub asked: u64,
-    /// (labels asked for, error so far) over the whole stream.
+    /// (labels asked for, value of the measure so far) over the whole stream.
     pub curve: Vec<(f64, f64)>,
 }
 
@@ -71,9 +123,13 @@ pub struct Task {
     pub examples: u64,
     /// Predictions with the wrong sign.
     pub mistakes: u64,
+    /// The measure, by weight; not a number without examples.
+    pub value: f64,
+    /// The lower end of the 95 % confidence interval of the measure.
+    pub least: f64,
     /// Labels asked for.
     pub queries: u64,
-    /// (examples of this task so far, error so far).
+    /// (examples of this task so far, value of the measure so far).
     pub curve: Vec<(f64, f64)>,
     /// Its cells in the further columns of the table.
     pub cells: Vec<Cell>,
@@ -109,34 +165,24 @@ pub fn error_rate(mistakes: u64, examples: u64) -> f64 {
     if examples == 0 { f64::NAN } else { mistakes as f64 / examples as f64 }
 }
 
-impl Totals {
-    /// Mistakes per example.
-    pub fn error(&self) -> f64 {
-        error_rate(self.mistakes, self.examples)
-    }
-}
-
-impl Task {
-    /// Mistakes per example.
-    pub fn error(&self) -> f64 {
-        error_rate(self.mistakes, self.examples)
-    }
-}
-
 /// The page of one run, made by `command`.
 pub fn learn_page(run: &Run, command: &str) -> String {
     let asked = run.labels.as_ref().map_or(String::new(), |labels| {
         format!(" It asked for {} of all labels.", share(labels, &run.totals))
     });
+    let what = match run.measure {
+        Measure::Error => "mistakes",
+        Measure::Rmse => "errors",
+    };
     let lead = format!(
-        "{} predicted each example before it saw the label; mistakes are those of these predictions.{asked}",
+        "{} predicted each example before it saw the label; {what} are those of these predictions.{asked}",
         run.learner
     );
     let mut page = Page::new(&shorten(&run.name, 120), &lead);
     page.tiles(&tiles(run));
     if !run.totals.measures.is_empty() {
         let row = |(name, value): &(&str, String)| {
-            vec![Cell::Text((*name).to_owned()), Cell::Number(f64::NAN, value.clone())]
+            vec![Cell::Words((*name).to_owned()), Cell::Number(f64::NAN, value.clone())]
         };
         let rows = run.totals.measures.iter().map(row).collect();
         let columns = vec![("judged by", Kind::Text), ("all tasks", Kind::Number)];
@@ -148,7 +194,7 @@ pub fn learn_page(run: &Run, command: &str) -> String {
     fluid(&mut page, &chart, &caption);
     if let Some(labels) = &run.labels {
         page.section("Labels asked for");
-        let (chart, caption) = label_curve(labels);
+        let (chart, caption) = label_curve(labels, run.measure);
         fluid(&mut page, &chart, &caption);
     }
     tasks_section(&mut page, run);
@@ -171,17 +217,18 @@ pub fn stream_curves(runs: &[Run], highlight: Option<usize>) -> (LineChart, Stri
     let all: Vec<&[(f64, f64)]> = runs.iter().map(|r| r.curve.as_slice()).collect();
     let start = settled(&all);
     let series = runs.iter().map(|r| Series { name: r.name.clone(), points: from(&r.curve, start) });
+    let measure = runs.first().map_or(Measure::default(), |run| run.measure);
     let chart = LineChart {
-        title: "Error so far, over all tasks".to_owned(),
+        title: format!("{} so far, over all tasks", measure.title()),
         x_title: "examples seen, all tasks (doubling steps)".to_owned(),
-        y_title: "error so far".to_owned(),
+        y_title: format!("{} so far", measure.name()),
         x_steps: Steps::Log2,
-        y_unit: Unit::Percent,
+        y_unit: measure.unit(),
         series: series.collect(),
         highlight,
         ..LineChart::default()
     };
-    (chart, format!("Mistakes per example so far; lower is better. {}", start_note(start)))
+    (chart, format!("{}; lower is better. {}", measure.meaning(), start_note(&all, start)))
 }
 
 /// The share of labels that was asked for.
@@ -190,21 +237,23 @@ fn share(labels: &Labels, totals: &Totals) -> String {
 }
 
 /// The error of the stream against the labels it took, with the caption that explains it.
-fn label_curve(labels: &Labels) -> (LineChart, String) {
+fn label_curve(labels: &Labels, measure: Measure) -> (LineChart, String) {
     let start = settled(&[&labels.curve]);
     let chart = LineChart {
-        title: "Error so far against labels asked for".to_owned(),
+        title: format!("{} so far against labels asked for", measure.title()),
         x_title: "labels asked for, all tasks (doubling steps)".to_owned(),
-        y_title: "error so far".to_owned(),
+        y_title: format!("{} so far", measure.name()),
         x_steps: Steps::Log2,
-        y_unit: Unit::Percent,
-        series: vec![Series { name: "error".to_owned(), points: from(&labels.curve, start) }],
+        y_unit: measure.unit(),
+        series: vec![Series { name: measure.name().to_owned(), points: from(&labels.curve, start) }],
         ..LineChart::default()
     };
-    let caption = "The same error, of all examples, against the labels that it took.";
+    let name = measure.name();
+    let caption = format!("The same {name}, of all examples, against the labels that it took.");
+    let first = first_drawn(&[&labels.curve], start);
     let note =
-        if start > 1.0 { format!(" Drawn from label {} on.", count(start as u64)) } else { String::new() };
-    (chart, format!("{caption}{note}"))
+        if first > 1.0 { format!(" Drawn from label {} on.", count(first as u64)) } else { String::new() };
+    (chart, caption + &note)
 }
 
 /// Draws a chart for wide and narrow windows.
@@ -262,12 +311,21 @@ pub fn from(curve: &[(f64, f64)], start: f64) -> Vec<(f64, f64)> {
     curve[first..].to_vec()
 }
 
+/// The first place that is drawn of curves that begin at `start`: a long curve has its first point later.
+fn first_drawn(curves: &[&[(f64, f64)]], start: f64) -> f64 {
+    let reaching = curves.iter().filter(|curve| curve.last().is_some_and(|last| last.0 >= start));
+    let firsts = reaching.filter_map(|curve| curve.iter().find(|point| point.0 >= start));
+    let first = firsts.map(|point| point.0).fold(f64::INFINITY, f64::min);
+    if first.is_finite() { first } else { start }
+}
+
 /// Says that curves begin late.
-pub fn start_note(start: f64) -> String {
-    if start <= 1.0 {
+pub fn start_note(curves: &[&[(f64, f64)]], start: f64) -> String {
+    let first = first_drawn(curves, start);
+    if first <= 1.0 {
         return String::new();
     }
-    format!("Drawn from example {} on: before that, an error rests on too few examples.", count(start as u64))
+    format!("Drawn from example {} on: before that, an error rests on too few examples.", count(first as u64))
 }
 
 /// "1 task", "2 tasks".
@@ -277,11 +335,13 @@ pub fn plural(n: u64, noun: &str) -> String {
 
 fn tiles(run: &Run) -> Vec<Tile> {
     let t = &run.totals;
-    let mut tiles = vec![Tile { name: "error", value: percent(t.error(), 2) }];
+    let mut tiles = vec![Tile { name: run.measure.name(), value: run.measure.show(t.value) }];
     tiles.extend(run.tiles.iter().cloned());
     tiles.push(Tile { name: "examples", value: count(t.examples) });
     tiles.push(Tile { name: "tasks", value: count(run.tasks.len() as u64) });
-    tiles.push(Tile { name: "mistakes", value: count(t.mistakes) });
+    if run.measure == Measure::Error {
+        tiles.push(Tile { name: "mistakes", value: count(t.mistakes) });
+    }
     tiles.push(Tile { name: "updates", value: count(t.updates) });
     tiles.extend(run.labels.as_ref().map(|l| Tile { name: "labels asked for", value: count(l.asked) }));
     if t.unlabelled > 0 {
@@ -314,6 +374,7 @@ fn bytes(n: u64) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::tasks::least_error;
     use super::*;
 
     /// A run with falling curves, whose task `i` ends at an error that depends on `i`.
@@ -323,6 +384,8 @@ pub(super) mod tests {
             name: format!("task <{i}>"),
             examples: 1024 - i as u64,
             mistakes: 100 + i as u64,
+            value: error_rate(100 + i as u64, 1024 - i as u64),
+            least: least_error(100 + i as u64, 1024 - i as u64),
             queries: 50 + i as u64,
             curve: curve(0.1 + 0.001 * i as f64),
             cells: vec![Cell::Number(0.8, percent(0.8, 2))],
@@ -331,9 +394,11 @@ pub(super) mod tests {
             name: name.to_owned(),
             learner: "perceptron".to_owned(),
             config: serde_json::json!({ "learner": { "perceptron": {} } }),
+            measure: Measure::Error,
             totals: Totals {
                 examples: 1024,
                 mistakes: 128,
+                value: 0.125,
                 updates: 128,
                 measures: vec![("error of the constant guess", "40.00 %".to_owned())],
                 notes: vec!["labels come in <runs>".to_owned()],
@@ -373,6 +438,7 @@ pub(super) mod tests {
         let mut empty = run("r", 0);
         empty.curve.clear();
         (empty.totals.examples, empty.totals.mistakes, empty.totals.seconds) = (0, 0, 0.0);
+        empty.totals.value = f64::NAN;
         let html = learn_page(&empty, "c");
         assert!(html.contains("nothing to draw yet") && !html.contains("NaN"));
     }
@@ -383,6 +449,39 @@ pub(super) mod tests {
         run.tasks[1].name = "<script>\u{1}".repeat(1000);
         let html = learn_page(&run, "c");
         assert!(!html.contains("<script") && html.len() < 60_000);
+    }
+
+    #[test]
+    fn real_labels_have_no_mistakes_and_no_percentages() {
+        let mut run = run("r", 3);
+        run.measure = Measure::Rmse;
+        run.totals.value = 2.5;
+        run.curve = vec![(1.0, 9.0), (64.0, 4.0), (1024.0, 2.5)];
+        (run.tiles, run.columns, run.totals.measures) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, task) in run.tasks.iter_mut().enumerate() {
+            (task.value, task.least) = (2.0 + at as f64, 1.5 + at as f64);
+            task.curve = vec![(1.0, 9.0), (1024.0, task.value)];
+            task.cells.clear();
+        }
+        run.tasks[0].least = 3.0;
+        let html = learn_page(&run, "c");
+        let body = html.split("<main>").nth(1).unwrap();
+        assert!(!body.contains("istake") && !body.contains(">error<") && !body.contains("0.00\u{202f}%"));
+        assert!(body.contains("<dt>RMSE</dt><dd>2.500</dd>") && body.contains(">2.500</text>"), "one number");
+        let place = |name: &str| body.find(&format!("<td>task &lt;{name}&gt;</td>")).expect("a row");
+        assert!(place("0") < place("1") && place("2") < place("1"), "sorted by the bound");
+        assert!(body.contains("the RMSE that a task has with 95") && !body.contains("Wilson"));
+    }
+
+    #[test]
+    fn a_caption_names_the_first_point_that_is_drawn() {
+        let curve: Vec<(f64, f64)> = (1..=1024).map(|at| (64.0 * f64::from(at), 0.25)).collect();
+        let start = settled(&[&curve]);
+        assert!((start - 32.0).abs() < 1e-9);
+        assert!(start_note(&[&curve], start).starts_with("Drawn from example 64 on"));
+        let short = [(1.0, 1.0), (3.0, 0.5)];
+        assert!(start_note(&[&short, &curve], start).starts_with("Drawn from example 64 on"));
+        assert!(start_note(&[&[(1.0, 1.0)]], 1.0).is_empty());
     }
 
     #[test]

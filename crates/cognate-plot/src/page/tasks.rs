@@ -1,11 +1,11 @@
 //! The tasks of a run: their curves, and a table that begins with what is surest to be bad.
 
 use super::Page;
-use super::report::{Run, Task, fluid, from, plural, settled, start_note};
+use super::report::{Measure, Run, Task, fluid, from, plural, settled, start_note};
 use super::table::{Cell, Kind, Table};
 use crate::lines::{LineChart, Series};
-use crate::numbers::{count, percent};
-use crate::scale::{Steps, Unit};
+use crate::numbers::count;
+use crate::scale::Steps;
 use crate::svg::shorten;
 
 /// Most tasks with a curve of their own.
@@ -21,6 +21,10 @@ const Z: f64 = 1.959_963_984_540_054;
 pub(super) const ORDER: &str = "Sorted by \u{201c}at least\u{201d}: the error that a task has with 95\u{202f}% confidence \
      (Wilson's lower bound). One mistake in one example says little, and does not come first.";
 
+/// The same where labels are real numbers.
+const REAL_ORDER: &str = "Sorted by \u{201c}at least\u{201d}: the RMSE that a task has with 95\u{202f}% confidence. One large \
+     error in one example says little, and does not come first.";
+
 /// The least error rate that is in keeping with the mistakes among the examples: Wilson's lower bound of a 95 %
 /// confidence interval; not a number without examples.
 pub fn least_error(mistakes: u64, examples: u64) -> f64 {
@@ -34,12 +38,16 @@ pub fn least_error(mistakes: u64, examples: u64) -> f64 {
 /// The order of rows with these mistakes and examples: highest least error first; of equal ones that with more
 /// examples, then the earlier. Rows without examples come last.
 pub(super) fn by_least_error(counts: &[(u64, u64)]) -> Vec<usize> {
-    let bounds: Vec<f64> = counts
-        .iter()
-        .map(|(mistakes, examples)| if *examples == 0 { -1.0 } else { least_error(*mistakes, *examples) })
-        .collect();
-    let mut order: Vec<usize> = (0..counts.len()).collect();
-    order.sort_by(|a, b| bounds[*b].total_cmp(&bounds[*a]).then(counts[*b].1.cmp(&counts[*a].1)));
+    let bounds: Vec<(f64, u64)> =
+        counts.iter().map(|(mistakes, examples)| (least_error(*mistakes, *examples), *examples)).collect();
+    by_bound(&bounds)
+}
+
+/// The same of rows with these bounds and examples.
+fn by_bound(bounds: &[(f64, u64)]) -> Vec<usize> {
+    let key = |at: usize| if bounds[at].1 == 0 || bounds[at].0.is_nan() { -1.0 } else { bounds[at].0 };
+    let mut order: Vec<usize> = (0..bounds.len()).collect();
+    order.sort_by(|a, b| key(*b).total_cmp(&key(*a)).then(bounds[*b].1.cmp(&bounds[*a].1)));
     order
 }
 
@@ -52,52 +60,54 @@ fn by_examples(tasks: &[Task]) -> Vec<&Task> {
 
 /// Sorts by error, highest first; tasks without examples last.
 fn by_error(tasks: &mut [&Task]) {
-    let key = |t: &Task| if t.examples == 0 { -1.0 } else { t.error() };
+    let key = |t: &Task| if t.examples == 0 || t.value.is_nan() { -1.0 } else { t.value };
     tasks.sort_by(|a, b| key(b).total_cmp(&key(a)));
 }
 
 /// Curves and table of the tasks.
 pub(super) fn tasks_section(page: &mut Page, run: &Run) {
     page.section("Each task");
-    let (chart, caption) = task_curves(&by_examples(&run.tasks));
+    let (chart, caption) = task_curves(&by_examples(&run.tasks), run.measure);
     fluid(page, &chart, &caption);
     let (table, left_out) = tasks_table(run);
+    let order = match run.measure {
+        Measure::Error => ORDER,
+        Measure::Rmse => REAL_ORDER,
+    };
     page.paragraph(&match left_out {
-        0 => ORDER.to_owned(),
-        some => format!("{ORDER} The last {} are left out.", plural(some as u64, "task")),
+        0 => order.to_owned(),
+        some => format!("{order} The last {} are left out.", plural(some as u64, "task")),
     });
     page.table(&table);
 }
 
 /// The table of the tasks, and how many are left out of it.
 fn tasks_table(run: &Run) -> (Table, usize) {
-    let mut columns = vec![
-        ("task", Kind::Text),
-        ("error", Kind::Number),
-        ("at least", Kind::Number),
-        ("mistakes", Kind::Number),
-        ("examples", Kind::Number),
-    ];
+    let has_mistakes = run.measure == Measure::Error;
+    let mut columns =
+        vec![("task", Kind::Text), (run.measure.name(), Kind::Number), ("at least", Kind::Number)];
+    columns.extend(has_mistakes.then_some(("mistakes", Kind::Number)));
+    columns.push(("examples", Kind::Number));
     columns.extend(run.labels.as_ref().map(|_| ("labels asked for", Kind::Number)));
     columns.extend(run.columns.iter().copied());
-    let rate = |value: f64| Cell::Number(value, percent(value, 2));
+    let rate = |value: f64| Cell::Number(value, run.measure.show(value));
     let number = |value: u64| Cell::Number(value as f64, count(value));
     let row = |t: &Task| {
-        let mut row =
-            vec![Cell::Text(t.name.clone()), rate(t.error()), rate(least_error(t.mistakes, t.examples))];
-        row.extend([number(t.mistakes), number(t.examples)]);
+        let mut row = vec![Cell::Text(t.name.clone()), rate(t.value), rate(t.least)];
+        row.extend(has_mistakes.then(|| number(t.mistakes)));
+        row.push(number(t.examples));
         row.extend(run.labels.as_ref().map(|_| number(t.queries)));
         row.extend(t.cells.iter().cloned());
         row
     };
-    let counts: Vec<(u64, u64)> = run.tasks.iter().map(|t| (t.mistakes, t.examples)).collect();
-    let order = by_least_error(&counts);
+    let bounds: Vec<(f64, u64)> = run.tasks.iter().map(|t| (t.least, t.examples)).collect();
+    let order = by_bound(&bounds);
     let rows = order.iter().take(ROWS).map(|at| row(&run.tasks[*at])).collect();
     (Table { columns, rows, strong: None }, order.len().saturating_sub(ROWS))
 }
 
 /// The curves of the tasks (most examples first): in colour if few, else grey with the extremes named.
-fn task_curves(tasks: &[&Task]) -> (LineChart, String) {
+fn task_curves(tasks: &[&Task], measure: Measure) -> (LineChart, String) {
     let (drawn, left_out) = tasks.split_at(tasks.len().min(CURVES));
     let curves: Vec<&[(f64, f64)]> = drawn.iter().map(|t| t.curve.as_slice()).collect();
     let start = settled(&curves);
@@ -112,16 +122,16 @@ fn task_curves(tasks: &[&Task]) -> (LineChart, String) {
         chosen.map(|(_, t)| line(t)).collect::<Vec<_>>()
     };
     let chart = LineChart {
-        title: "Error so far, task by task".to_owned(),
+        title: format!("{} so far, task by task", measure.title()),
         x_title: "examples of the task (doubling steps)".to_owned(),
-        y_title: "error so far".to_owned(),
+        y_title: format!("{} so far", measure.name()),
         x_steps: Steps::Log2,
-        y_unit: Unit::Percent,
+        y_unit: measure.unit(),
         series: pick(true),
         background: pick(false),
         ..LineChart::default()
     };
-    let mut caption = start_note(start);
+    let mut caption = start_note(&curves, start);
     if !few {
         caption =
             format!("One line per task; the two highest and the lowest at the end are named. {caption}");
@@ -141,8 +151,8 @@ fn task_curves(tasks: &[&Task]) -> (LineChart, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::learn_page;
     use super::super::report::tests::run;
+    use super::super::report::{error_rate, learn_page};
     use super::*;
 
     #[test]
@@ -163,8 +173,10 @@ mod tests {
         let counts = [(1, 1), (30, 100), (0, 0), (2, 2), (0, 5), (0, 50), (300, 1000)];
         assert_eq!(by_least_error(&counts), [3, 6, 1, 0, 5, 4, 2]);
         let mut run = run("r", 2);
-        (run.tasks[0].mistakes, run.tasks[0].examples) = (1, 1);
-        (run.tasks[1].mistakes, run.tasks[1].examples) = (300, 1000);
+        for (task, (mistakes, examples)) in run.tasks.iter_mut().zip([(1, 1), (300, 1000)]) {
+            (task.mistakes, task.examples) = (mistakes, examples);
+            (task.value, task.least) = (error_rate(mistakes, examples), least_error(mistakes, examples));
+        }
         let html = learn_page(&run, "c");
         let place = |name: &str| html.find(&format!("<td>task &lt;{name}&gt;</td>")).expect("a row");
         assert!(place("1") < place("0"));

@@ -142,7 +142,7 @@ impl Tally {
     /// A value that the error, or the root mean squared error of real labels, is surely above: the lower end of its
     /// 95 % confidence interval (Wilson's for errors). Sorted by it, a task with 1 mistake of 1 does not come first.
     pub fn surely_above(&self) -> f64 {
-        const Z: f64 = 1.96;
+        const Z: f64 = 1.959_963_984_540_054;
         let n = self.examples as f64;
         if self.examples == 0 {
             return 0.0;
@@ -150,7 +150,8 @@ impl Tally {
         if self.kind == Some(Kind::Regression) {
             return self.rmse().unwrap_or(0.0) * (1.0 - Z / (2.0 * n).sqrt()).max(0.0);
         }
-        let share = self.mistakes as f64 / n;
+        // By weight, so that the bound is below the error that is shown beside it.
+        let share = self.error();
         let middle = share + Z * Z / (2.0 * n);
         let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
         ((middle - spread) / (1.0 + Z * Z / n)).max(0.0)

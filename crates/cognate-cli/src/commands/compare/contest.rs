@@ -293,15 +293,15 @@ struct Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
-    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
-        let RoundReport { task, label, weight, margin, mistake, queried, .. } = *report;
+    fn observe(&mut self, report: &RoundReport, _: &Tasks, metrics: &Metrics) {
+        let RoundReport { task, label, weight, margin, mistake, .. } = *report;
         self.outcomes.labels.push(label);
         self.outcomes.weights.push(weight);
         self.outcomes.margins.push(margin);
         self.outcomes.mistakes.push(mistake);
         self.ranking.count(task, label, weight, margin);
         if let Some(curves) = &mut self.curves {
-            curves.count(task, mistake, queried);
+            curves.follow(task, metrics);
         }
     }
 

@@ -5,7 +5,7 @@ use cognate::fit::Kind;
 use cognate::metrics::{Measures, Ranking, Scored, Tally};
 use cognate_lab::influence;
 use cognate_lab::statistics::mean;
-use cognate_plot::numbers::percent;
+use cognate_plot::numbers::{percent, significant};
 
 /// A metric by which learners are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -125,16 +125,6 @@ impl Metric {
 
 fn sign(change: f64) -> &'static str {
     if change < 0.0 { "−" } else { "+" }
-}
-
-/// Four significant digits, without an exponent where that can be read.
-fn significant(value: f64) -> String {
-    let size = value.abs();
-    if size != 0.0 && !(1e-4..1e7).contains(&size) {
-        return format!("{value:.3e}");
-    }
-    let before_point = if size < 1.0 { 0 } else { size.log10() as usize + 1 };
-    format!("{value:.*}", 4_usize.saturating_sub(before_point))
 }
 
 /// Examples beside what was predicted for each before it was learnt.

@@ -73,7 +73,7 @@ fn drawn(runs: Vec<Run>, ranking: &Ranking<'_>) -> (Vec<Run>, usize) {
 /// The same numbers as in the table for people.
 fn comparison(ranking: &Ranking<'_>) -> Table {
     let (metric, results) = (ranking.contest.metric, ranking.results);
-    let kind = if metric.rises() { Kind::Number } else { Kind::LowestBest };
+    let kind = if metric.rises() { Kind::HighestBest } else { Kind::LowestBest };
     let mut columns = vec![
         ("learner", Kind::Text),
         (metric.name(), kind),
@@ -91,30 +91,31 @@ fn comparison(ranking: &Ranking<'_>) -> Table {
             Cell::Number(value, metric.show(value))
         })
     };
-    let row =
-        |row: Row<'_>| {
-            let main = &results[row.main];
-            let mut cells = vec![Cell::Text(row.name.to_owned())];
-            cells.push(row.shared.map_or_else(none, |who| {
-                Cell::Number(results[who].value(metric), results[who].shown(metric))
-            }));
-            cells.extend([number(metric, row.independent), number(metric, row.pooled)]);
-            cells.extend(match sharing(ranking, &row) {
-                Some((change, chance)) => {
-                    [Cell::Number(f64::NAN, change), Cell::Number(chance, chance_text(chance))]
-                }
-                None => [none(), none()],
-            });
-            cells.extend(further(metric).into_iter().map(|other| number(other, Some(row.main))));
-            if row.main == 0 {
-                cells.extend([none(), none()]);
-            } else {
-                let memory = main.mean_of(|run| run.bytes as f64);
-                cells.push(Cell::Number(memory, bytes(memory as u64)));
-                cells.push(Cell::Number(main.rate(), count(main.rate() as u64)));
+    let row = |row: Row<'_>| {
+        let main = &results[row.main];
+        let mut cells = vec![Cell::Text(row.name.to_owned())];
+        // A learner that has no form of its own that shares: said, as in the table for people.
+        let no_form = || Cell::Number(f64::NAN, "none".to_owned());
+        cells.push(row.shared.map_or_else(no_form, |who| {
+            Cell::Number(results[who].value(metric), results[who].shown(metric))
+        }));
+        cells.extend([number(metric, row.independent), number(metric, row.pooled)]);
+        cells.extend(match sharing(ranking, &row) {
+            Some((change, chance)) => {
+                [Cell::Number(f64::NAN, change), Cell::Number(chance, chance_text(chance))]
             }
-            cells
-        };
+            None => [none(), none()],
+        });
+        cells.extend(further(metric).into_iter().map(|other| number(other, Some(row.main))));
+        if row.main == 0 {
+            cells.extend([none(), none()]);
+        } else {
+            let memory = main.mean_of(|run| run.bytes as f64);
+            cells.push(Cell::Number(memory, bytes(memory as u64)));
+            cells.push(Cell::Number(main.rate(), count(main.rate() as u64)));
+        }
+        cells
+    };
     let rows = rows(ranking);
     let strong =
         rows.iter().position(|row| [row.shared, row.independent, row.pooled].contains(&Some(ranking.best)));
