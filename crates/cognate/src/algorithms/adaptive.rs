@@ -88,7 +88,8 @@
 //! above: every prior precision is times the noise, which is estimated; regress for a_l and f_i takes the loss over the noise (four
 //! times the noise for f_i); b_i goes by the sign of y, as all of `groups` does; there is no gate; h is of where `coupled` ends for
 //! `poisson`; p = 10 for A and P, 1 for B and Q, 10 where there is one member. Own weights are in units of the label, shared ones in
-//! units of S_i. Quantiles are lifted so that the share of labels below them is what it should be.
+//! units of S_i. Quantiles are lifted so that the share of labels below them is what it should be. A weight shrinks when its
+//! feature turns out larger than it was, unless examples speak for it, and predictions stay about as far from c_i as labels have been.
 //!
 //! On simultaneous rounds the margin that was predicted is older than the weights: other tasks have moved them since. It decides h
 //! and doubt, which are about what was predicted. Parts and members are of the weights as they are, since an implicit step is about

@@ -408,9 +408,9 @@ mod tests {
         assert_eq!((sizes.grow(&mut s, 1.0), s), (None, 2.0));
         assert_eq!(sizes.grow(&mut s, 8.0), Some(Grown { before: 2.0, after: 8.0 }));
         assert_eq!((sizes.grow(&mut s, 800.0).unwrap().other_units(), s), (0.01, 800.0));
-        assert_eq!(sizes.grow(&mut s, 900.0).unwrap().other_units(), 1.0);
         assert!((sizes.usual().normalised(400.0, s) - 0.25).abs() < 1e-12);
         assert_eq!(sizes.usual().normalised(0.0, 0.0), 0.0);
+        assert_eq!(sizes.grow(&mut s, 900.0).unwrap().other_units(), 1.0);
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! [`take_step`] takes it, with s, r and m from [`Sizes`]:
 //!
 //! ```text
-//! grow      s_k = max(s_k, |x_k|); where that is more than ten times as large, w_k *= s_k before / s_k after
+//! grow      s_k = max(s_k, |x_k|); where that is more than ten times as large, w_k *= s_k before / s_k after; for real labels,
+//!           wherever it is larger, w_k *= (u + c_k) before / (u + c_k) after, u = m s_k^2 / (p r_k) with s_k before and after
+//!           ([`Growth`])
 //! measure   m = mean over examples of sum_k r_k (x_k / s_k)^2
 //! rates     v_k = 1 / (m s_k^2 / (p r_k) + c_k),  c_k = sum h x_k^2 the precision of w_k;  V = sum_k v_k x_k^2
 //! step      t = -w l'(y w'x + V t): the slope of the loss where the step ends, w the importance; for real labels see `real`

@@ -345,6 +345,32 @@ fn sharing_helps_and_is_found() {
     assert!(auto < 0.85 * independent && auto < 1.03 * pooled, "{auto} {independent} {pooled}");
 }
 
+/// Features that are near 0 in the first examples of a task have weights there that would be wild later on.
+#[test]
+fn features_that_are_near_0_at_first_spoil_nothing() {
+    const SEEDS: u32 = 20;
+    let sharings = [json!({"coupled": {"b": "auto"}}), json!("independent"), json!({"coupled": {"b": 2.0}})];
+    let mut sums = [0.0; 3];
+    for seed in 0..SEEDS {
+        let clean = stream(seed.into(), 7, 2000, 0.5);
+        let (mut rows, mut random) = (clean.clone(), Random(u64::from(seed) + 100));
+        for row in &mut rows[..30] {
+            for value in &mut row.values {
+                *value *= 10_f64.powf(-4.0 * random.uniform());
+            }
+        }
+        for (sum, sharing) in sums.iter_mut().zip(&sharings) {
+            let [spoilt, usual] = [&rows, &clean].map(|rows| {
+                let margins = run(&mut build(sharing, json!({"loss": "squares"})), rows);
+                rmse(&margins[500..], &rows[500..])
+            });
+            assert!(spoilt < 2.0 * usual, "{seed} {sharing}: {spoilt} instead of {usual}");
+            *sum += spoilt / usual;
+        }
+    }
+    assert!(sums.iter().all(|sum| sum / f64::from(SEEDS) < 1.15), "{sums:?} of {SEEDS}");
+}
+
 #[test]
 fn a_task_in_other_units_and_an_opposed_one_do_not_disturb() {
     let mut rows = stream(12, 6, 4000, 0.5);

@@ -9,13 +9,14 @@
 //! then    from the error of what was predicted, by a step of the loss with the variance 1 / (n + 4 h): c += S t / (n + 4 h), n += h
 //! noise   sum of squares of errors in units of S, each cut to 4 (25 for `poisson`), over examples, from 1 on
 //! lift    M is predicted as M + g; g += 1/20 mean |error| (q - [y below])
+//! most    margins that predict, and parts that the mixture weighs, are cut to 1.25 times the largest |y - c| / S so far, which is
+//!         from 3 to 1000; own weights in units of S to most sqrt(n h c_k) / (u_k + c_k), n the task's examples (`step`)
 //! ```
 //!
 //! c and S are renewed before an example teaches weights. Own weights are kept in units of the label and not of S, so that what a
 //! task has learnt on its own stands when S changes; what is shared is in units of S, so that tasks in other units can share. With
 //! one vector there is nothing to begin from and the 4 and the 6 are 0. For `poisson` S is 1, c is a logarithm and M is cut to
-//! [-30, 30]; for other losses, and for every part of a mixture, to [-1000, 1000]. Without an
-//! intercept c is 0. The lift makes the share of labels below a quantile what it should be whatever else is wrong, as adaptive
+//! [-30, 30]. Without an intercept c is 0. The lift makes the share of labels below a quantile what it should be whatever else is wrong, as adaptive
 //! conformal inference does (Gibbs and Candès 2021).
 
 use serde::{Deserialize, Serialize};

@@ -73,7 +73,7 @@ class Units:
         self.lifts = [0.0]
 
     def known(self, task):
-        return self.tasks.get(task, {"n": 0, "c": 0.0, "p": 0.0, "m": 0.0, "d": 0.0})
+        return self.tasks.get(task, {"n": 0, "c": 0.0, "p": 0.0, "m": 0.0, "d": 0.0, "r": 0.0})
 
     def unit(self, task):
         k = self.known(task)
@@ -83,7 +83,7 @@ class Units:
         else:
             c = math.log((self.mean * self.labels + 0.5) / (self.labels + 0.5)) if poisson else self.mean
         if poisson:
-            return c, 1.0, 0.0
+            return c, 1.0, 0.0, 30.0
         logs = [math.log(t["d"]) for t in self.tasks.values() if t["d"] > 0]
         s = k["d"]
         if self.shared and logs:
@@ -93,7 +93,8 @@ class Units:
             elif abs(math.log(s) - usual) <= math.log(10):
                 s = math.exp(usual + (math.log(s) - usual) * k["m"] / (k["m"] + 6))
         level = min(k["n"].bit_length(), len(self.lifts) - 1)
-        return c, s, self.lifts[level]
+        most = max(3.0, min(1000.0, 1.25 * k["r"] / s)) if k["r"] else 3.0
+        return c, s, self.lifts[level], most
 
     def h(self):
         return 1 / 3 / max(1e-9, self.sums[2] / self.sums[0])
@@ -105,12 +106,15 @@ class Units:
         return max(1e-9, self.sums[1] / self.sums[0])
 
     def value(self, task, margin):
-        c, s, g = self.unit(task)
-        margin += g
-        return c + s * (max(-30.0, min(30.0, margin)) if self.kind == "poisson" else margin)
+        c, s, g, most = self.unit(task)
+        return c + s * max(-most, min(most, margin + g))
+
+    def plausible(self, task, base):
+        h = math.exp(base) if self.kind == "poisson" else self.h() if self.kind == "quantile" else 1.0
+        return self.unit(task)[3] * math.sqrt(max(1, self.known(task)["n"]) * h)
 
     def learn(self, task, label, w, offset, predicted):
-        c, s, _ = self.unit(task)
+        c, s, _, _ = self.unit(task)
         k = dict(self.known(task))
         y, error, one = label - offset, label - predicted, self.h() if self.kind == "quantile" else 1.0
         if self.kind == "quantile":
@@ -136,6 +140,7 @@ class Units:
                 k["c"] = c + s * step(self.loss, error / s, 0.0, w, 0.0, 1 / p) / p
             k["p"] += w * one
             if not first:
+                k["r"] = max(k["r"], abs(y - c))
                 k["m"] += w
                 k["d"] += (abs(y - c) - k["d"]) * w / k["m"]
         k["n"] += 1
@@ -143,7 +148,7 @@ class Units:
         exposure, seen = (math.exp(offset), label) if self.kind == "poisson" else (1.0, y)
         self.labels += w * exposure
         self.mean += (seen - self.mean * exposure) * w / self.labels
-        c, s, _ = self.unit(task)
+        c, s, _, _ = self.unit(task)
         if self.kind == "poisson":
             mean = math.exp(predicted)
             new = [1.0, min(25.0, (label - mean) ** 2 / mean), 0.0]
@@ -193,6 +198,13 @@ class Learner:
         side = self.side(task)
         return [own * z[0], own * z[1], side * z[2], side * z[3]], z[2]
 
+    def within(self, task, z):
+        """Parts as the mixture sees them: no farther away than labels are."""
+        if not (self.real and not self.apart):
+            return z
+        most = self.units[0].unit(task)[3]
+        return [max(-most, min(most, v)) for v in z]
+
     def side(self, task):
         lean, sure = self.lean[task]
         return max(-1.0, min(1.0, lean * math.sqrt(sure))) if self.auto else 1.0
@@ -205,7 +217,7 @@ class Learner:
         return f[0] * (a[0] * z[0] + a[1] * z[1]) + f[1] * (a[2] * z[2] + a[3] * z[3])
 
     def margin(self, task, x):
-        mixed = self.mix(task, self.parts(task, x, self.scale(task))[0])
+        mixed = self.mix(task, self.within(task, self.parts(task, x, self.scale(task))[0]))
         return self.of(task)[0].value(self.of(task)[1], mixed) if self.real else mixed
 
     def regress(self, a, p, z, y, base, w, offset, loss, rho, h):
@@ -238,10 +250,12 @@ class Learner:
     def learn(self, task, x, label, w, offset):
         margin, base, rho, h = self.margin(task, x) + offset, 0.0, 1.0, None
         y, scale, side = label, 1.0, self.side(task)
+        before = self.scale(task)
+        weighed = self.within(task, self.parts(task, x, before)[0])
         if self.real:
             units, at = self.of(task)
             units.learn(at, label, w, offset, margin)
-            c, scale, _ = units.unit(at)
+            c, scale, _, _ = units.unit(at)
             if scale <= 0:
                 return
             rho = units.noise()
@@ -252,25 +266,42 @@ class Learner:
             offset = 0.0
         z, pooled = self.parts(task, x, scale)
         if self.auto:
-            self.weigh(task, z, pooled, y, base, w, offset, rho, h)
+            renewed = before / scale
+            weighed = [renewed * weighed[0], renewed * weighed[1], weighed[2], weighed[3]]
+            self.weigh(task, weighed, pooled, y, base, w, offset, rho, h)
         said = [sum(z[k] for k in parts) + offset for parts in self.members]
         if self.auto and not self.real and all(y * m > 1.5 for m in said):
             return
         known = task if self.apart else 0
         s = self.s[known]
         s[FEATURES] = 1.0
-        for k, v in enumerate(x):
-            if s[k] and abs(v) > 10 * s[k]:
-                for vector in [self.w[0][task], self.w[1][task], self.w[2][0], self.w[3][0]]:
-                    vector[k] *= s[k] / abs(v)
+        held = lambda part: self.c[task] if part < 2 else self.d
+        counts = lambda part: 1.0 if part < 2 else side
+        vectors = [self.w[0][task], self.w[1][task], self.w[2][0], self.w[3][0]]
+        changes, old = [0.0] * 4, list(s)
+        for k, v in enumerate(x[:-1]):
             s[k] = max(s[k], abs(v))
+        if old[0]:
+            usual = math.exp(sum(math.log(v) for v in old[:-1]) / FEATURES)
+            mean = self.m[known][0] / self.m[known][1] * rho
+            prior = lambda p, v: mean * v * v / max(0.25, min(4.0, v / usual)) / self.priors[p]
+            for p in [p for parts in self.members for p in parts]:
+                for k, v in enumerate(x[:-1]):
+                    held_at, weight = held(p)[k], vectors[p][k]
+                    if s[k] > old[k]:
+                        shrink = (prior(p, old[k]) + held_at) / (prior(p, s[k]) + held_at)
+                        weight *= shrink if self.real else old[k] / s[k] if s[k] > 10 * old[k] else 1.0
+                    if self.real and not self.apart and p < 2:
+                        most = scale * units.plausible(at, base) * math.sqrt(held_at) / (prior(p, s[k]) + held_at)
+                        weight = max(-most, min(most, weight))
+                    changes[p] += (weight - vectors[p][k]) * v * (1 / scale if p < 2 else side)
+                    vectors[p][k] = weight
+        said = [m + sum(changes[p] for p in parts) for parts, m in zip(self.members, said)]
         usual = math.exp(sum(math.log(v) for v in s[:-1]) / FEATURES)
         ratio = [max(0.25, min(4.0, v / usual)) for v in s[:-1]] + [1.0]
         self.m[known][0] += sum(r * (a / b) ** 2 for r, a, b in zip(ratio, x, s))
         self.m[known][1] += 1
         mean = self.m[known][0] / self.m[known][1] * rho
-        held = lambda part: self.c[task] if part < 2 else self.d
-        counts = lambda part: 1.0 if part < 2 else side
         moves, gain = [], None
         for parts, m in zip(self.members, said):
             rates = {p: [v / (mean * s[k] ** 2 / ratio[k] / self.priors[p] + held(p)[k]) for k, v in enumerate(x)] for p in parts}
