@@ -32,12 +32,12 @@ fn refusal(parameters: &Value, text: &str) -> String {
 fn labels_that_cannot_be_are_bad_lines() {
     for loss in [json!("squares"), json!("absolute"), json!({"quantile": {"q": 0.5}}), json!("poisson")] {
         let message = refusal(&json!({ "loss": loss }), "1 qid:1 1:1\n1e101 qid:2 1:1\n");
-        assert_eq!(message, "in:2:1: the label 1e101 is too large; labels are between -1e100 and 1e100");
+        assert_eq!(message, "text:2:1: the label 1e101 is too large; labels are between -1e100 and 1e100");
         let message = refusal(&json!({ "loss": loss }), "1 qid:1 1:1\n1e308 qid:2 1:1\n");
         assert!(message.contains("1e308"), "{message}");
     }
     let message = refusal(&json!({"loss": "poisson"}), "1 task:a 1:1\n0.5 task:a 1:1\n-3 task:b 1:1\n");
-    assert_eq!(message, "in:3:1: the label -3 is no count: with the loss `poisson` labels are 0 or more");
+    assert_eq!(message, "text:3:1: the label -3 is no count: with the loss `poisson` labels are 0 or more");
 }
 
 #[test]

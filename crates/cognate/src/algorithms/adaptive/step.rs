@@ -91,7 +91,8 @@ impl Growth {
 
 /// Weights that a step moves, with the example that they learn from; M margins at once.
 pub(super) trait Stepped<const M: usize> {
-    /// Takes the sizes of the example's values over, where weights shrink; what that changes of each margin.
+    /// Takes the sizes of the example's values over, where weights shrink; what that changes of each margin. Steps on real labels
+    /// begin there, those on labels of two kinds where the margins were.
     fn grow(&mut self, sizes: &mut Sizes, growth: &Growth) -> [f64; M];
 
     /// The sum of r (x / s)^2, with 1 for the feature that is always 1.
@@ -132,7 +133,9 @@ pub(super) fn take_step<const M: usize>(
     let priors = target.map(|target| Scale { usual: sizes.usual(), mean: sizes.mean() * target.noise, seen });
     let plausible = target.map_or(0.0, |target| target.plausible);
     let changes = weights.grow(sizes, &Growth { priors, plausible });
-    margins.iter_mut().zip(changes).for_each(|(margin, change)| *margin += change);
+    if target.is_some() {
+        margins.iter_mut().zip(changes).for_each(|(margin, change)| *margin += change);
+    }
     let usual = sizes.usual();
     sizes.count(weights.normalised(usual));
     // The member whose curvature stands for all: `coupled`, or the only one.

@@ -296,7 +296,8 @@ class Learner:
                         weight = max(-most, min(most, weight))
                     changes[p] += (weight - vectors[p][k]) * v * (1 / scale if p < 2 else side)
                     vectors[p][k] = weight
-        said = [m + sum(changes[p] for p in parts) for parts, m in zip(self.members, said)]
+        if self.real:
+            said = [m + sum(changes[p] for p in parts) for parts, m in zip(self.members, said)]
         usual = math.exp(sum(math.log(v) for v in s[:-1]) / FEATURES)
         ratio = [max(0.25, min(4.0, v / usual)) for v in s[:-1]] + [1.0]
         self.m[known][0] += sum(r * (a / b) ** 2 for r, a, b in zip(ratio, x, s))
