@@ -227,6 +227,17 @@ mod tests {
     }
 
     #[test]
+    fn a_wide_picture_scrolls_in_its_box_and_not_with_the_page() {
+        let drawing = |width: f64| crate::svg::Canvas::default().finish("t", width, 10.0);
+        let mut page = Page::new("t", "l");
+        page.fluid_figure(&drawing(COLUMN), &drawing(NARROW_COLUMN), "c");
+        let html = page.finish("c");
+        // Its least width is more than the column has in windows of 700 to 840 pixels.
+        assert!(html.contains("<div class=\"wide scroll\">\n<svg"), "{html}");
+        assert!(include_str!("style.css").contains(".scroll,.rows{overflow-x:auto"));
+    }
+
+    #[test]
     fn nothing_is_fetched() {
         let html = Page::new("t", "l").finish("cognate demo");
         for word in ["http://", "https://", "url(", "@import", "src="] {
