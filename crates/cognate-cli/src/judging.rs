@@ -7,7 +7,7 @@ use cognate::stream::LabelNames;
 use cognate::{Model, TaskId};
 
 use crate::output::shown_name;
-use cognate_plot::numbers::count;
+use cognate_plot::numbers::{NO_VALUE, count};
 
 /// Share of examples learnt before from which on a run says so.
 const MANY: f64 = 0.2;
@@ -145,16 +145,17 @@ impl Judged {
         notes
     }
 
-    /// Why a number is shown as -, a line each: nothing that could mislead.
+    /// Why a number has no value, a line each: nothing that could mislead.
     pub(crate) fn gaps(model: &Model) -> Vec<String> {
         let total = model.metrics().total();
         if total.kind() != Some(Kind::Classification) {
             return Vec::new();
         }
         let unknown = total.constant_error().is_none().then(|| {
-            "note: of what was learnt before this run, the cost of the constant guess is unknown, and shown as - \
-             (an earlier version saved the model, or a task was forgotten)"
-                .to_owned()
+            format!(
+                "note: of what was learnt before this run, the cost of the constant guess is unknown, and shown as \
+                 {NO_VALUE} (an earlier version saved the model, or a task was forgotten)"
+            )
         });
         one_class(total, model.label_names()).into_iter().chain(unknown).collect()
     }
@@ -234,12 +235,14 @@ pub(crate) fn one_class(total: &Tally, names: &LabelNames) -> Option<String> {
         _ => return None,
     };
     let label = label_name(names, positive);
-    Some(format!("note: every label is {label}: AUC and balanced error need both, and are shown as -"))
+    Some(format!(
+        "note: every label is {label}: AUC and balanced error need both, and are shown as {NO_VALUE}"
+    ))
 }
 
 /// A number that may be unknown.
 pub(crate) fn shown(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| "-".to_owned(), text)
+    value.map_or_else(|| NO_VALUE.to_owned(), text)
 }
 
 /// A number with some digits, whatever its size.

@@ -6,7 +6,7 @@ use cognate::{Example, Model};
 
 use crate::judging::{one_class, second_sentence, sentence};
 use crate::output::table;
-use cognate_plot::numbers::count;
+use cognate_plot::numbers::{NO_VALUE, count};
 
 /// Judges predictions by labels.
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl Labelled {
 /// The calibration table.
 fn reliability_report(reliability: &Reliability) -> String {
     let percent =
-        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", 100.0 * share));
+        |share: Option<f64>| share.map_or(NO_VALUE.to_owned(), |share| format!("{:.1} %", 100.0 * share));
     let rows = reliability.bins().iter().enumerate().map(|(at, bin)| {
         vec![
             format!("{} to {} %", 10 * at, 10 * (at + 1)),

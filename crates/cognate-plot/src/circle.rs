@@ -35,6 +35,10 @@ pub(crate) struct Circle {
 
 /// Up to this many nodes the names are horizontal; above, they point outwards.
 const LEVEL_UP_TO: usize = 24;
+/// Sizes of names that point outwards: the large one up to so many nodes, then the small one.
+const LARGE_UP_TO: usize = 160;
+const LARGE: f64 = 10.5;
+const SMALL: f64 = 9.0;
 /// Space between two groups, in nodes.
 const GAP: f64 = 1.5;
 /// From the node to its name.
@@ -46,12 +50,17 @@ impl Circle {
         let n = names.len();
         let font = match n {
             0..=LEVEL_UP_TO => 12.0,
-            161.. => 9.0,
-            _ => 10.5,
+            _ if n > LARGE_UP_TO => SMALL,
+            _ => LARGE,
         };
         let gap = if groups.len() > 1 { GAP } else { 0.0 };
         let slots = n as f64 + gap * groups.len() as f64;
-        let radius = if n <= LEVEL_UP_TO { 130.0 + 5.0 * n as f64 } else { slots * 1.2 * font / TAU };
+        // More nodes never make a smaller circle, even where turned names need little room.
+        let room = |slots: f64, font: f64| slots * 1.2 * font / TAU;
+        let mut radius = 130.0 + 5.0 * n.min(LEVEL_UP_TO) as f64;
+        if n > LEVEL_UP_TO {
+            radius = radius.max(room(slots.min(LARGE_UP_TO as f64), LARGE)).max(room(slots, font));
+        }
         let mut spots = Vec::with_capacity(n);
         let mut slot = 0.5 + gap / 2.0;
         for size in groups {
@@ -135,6 +144,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn more_nodes_never_make_a_smaller_circle() {
+        let radius = |n: usize| Circle::of(&names(n), &[n]).radius;
+        for n in 1..200 {
+            assert!(radius(n + 1) >= radius(n), "{n}: {} to {}", radius(n), radius(n + 1));
+        }
+        assert!(radius(29) >= 250.0);
     }
 
     #[test]

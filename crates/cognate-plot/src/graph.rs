@@ -278,6 +278,9 @@ impl Graph {
     }
 }
 
+/// Opacity of the weakest edge: the least at which a thin line can be seen on either paper.
+const LEAST_OPACITY: f64 = 0.55;
+
 /// From a weight to the looks of a line.
 struct Scale {
     weakest: f64,
@@ -292,9 +295,9 @@ impl Scale {
             strengths.fold((f64::INFINITY, 0.0), |(lo, hi): (f64, f64), s| (lo.min(s), hi.max(s)));
         // The more lines, the thinner.
         let widths = match drawn.edges.len() {
-            0..=150 => (1.0, 4.5),
-            151..=TOOLTIPS_UP_TO => (0.7, 3.0),
-            _ => (0.25, 1.5),
+            0..=150 => (1.3, 4.5),
+            151..=TOOLTIPS_UP_TO => (1.0, 3.0),
+            _ => (0.5, 1.5),
         };
         Self { weakest, strongest, widths }
     }
@@ -308,7 +311,7 @@ impl Scale {
     fn line(&self, c: &mut Canvas, weight: f64, d: &str, tip: &str) {
         let part = self.part(weight);
         let width = Num(self.widths.0 + part * (self.widths.1 - self.widths.0));
-        let opacity = Num(0.35 + 0.55 * part);
+        let opacity = Num(LEAST_OPACITY + (0.9 - LEAST_OPACITY) * part);
         c.open(&format!("stroke-width=\"{width}\" stroke-opacity=\"{opacity}\""));
         c.path(if weight < 0.0 { "edge against" } else { "edge" }, d, tip);
         c.close();
@@ -435,6 +438,18 @@ mod tests {
         assert!(!friends.contains("against") && !friends.contains(">negative<"));
         let foes = graph(2, |_, _| -0.5).draw().inline();
         assert!(foes.contains("against") && !foes.contains(">positive<"));
+    }
+
+    #[test]
+    fn a_graph_does_not_shrink_as_it_grows_and_its_weakest_edge_can_be_seen() {
+        let chain =
+            |n: usize| graph(n, |a, b| if b == a + 1 { 0.3 + 0.6 * a as f64 / n as f64 } else { 0.0 });
+        assert!(chain(29).draw().width() > chain(10).draw().width());
+        let svg = chain(29).draw().inline();
+        let (widths, opacities) = (numbers(&svg, "stroke-width"), numbers(&svg, "stroke-opacity"));
+        let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(least(&widths) >= 1.0 && least(&opacities) >= 0.5, "{widths:?} {opacities:?}");
+        assert!(widths.iter().any(|width| *width > 4.0), "and strong ones are thicker");
     }
 
     #[test]

@@ -58,7 +58,9 @@ const TREE_UP_TO: usize = 160;
 const VALUES_UP_TO: usize = 12;
 const TOOLTIPS_UP_TO: usize = 60;
 /// Below this width a picture has no tooltips, no tree and shorter names.
-const COMPACT: f64 = 520.0;
+const COMPACT: f64 = 480.0;
+/// Width of a picture in a file of its own, which has no page to fit: with names, for some 150 tasks, and without.
+const ALONE: (f64, f64) = (2000.0, 1200.0);
 /// Shades on each side of 0 where cells share paths.
 const SHADES: f64 = 24.0;
 
@@ -113,30 +115,44 @@ impl Heatmap {
 
     /// Draws the matrix within a width; the size follows from K.
     pub fn draw_within(&self, width: f64) -> Drawing {
+        self.draw_grid(&self.grid(width), width)
+    }
+
+    /// Draws the matrix for a file of its own: as wide as names need. Where there is no room for names, nothing needs the
+    /// width, and every task has a cell of its own as long as the file does not get too large.
+    pub fn draw_alone(&self) -> Drawing {
+        let grid = self.fine_grid(ALONE.0);
+        let bar = Bar::of(&grid, self.is_signed).width();
+        if grid.names.is_empty() || self.layout(&grid, bar, ALONE.0).is_named {
+            return self.draw_grid(&grid, ALONE.0);
+        }
+        self.draw_grid(&self.fine_grid(ALONE.1), ALONE.1)
+    }
+
+    fn draw_grid(&self, grid: &Grid, width: f64) -> Drawing {
         let k = self.names.len();
         assert_eq!(self.values.len(), k * k, "a heatmap of K names has K * K values");
         let mut c = Canvas::default();
-        let grid = self.grid(width);
         let n = grid.names.len();
         if n == 0 {
             c.text("t m", (150.0, 30.0), "no tasks yet");
             return c.finish(&self.title, 300.0, 60.0);
         }
-        let bar = Bar::of(&grid, self.is_signed);
-        let layout = self.layout(&grid, bar.width(), width);
+        let bar = Bar::of(grid, self.is_signed);
+        let layout = self.layout(grid, bar.width(), width);
         let side = layout.cell * n as f64;
         c.open(&format!("transform=\"translate({} {})\"", Num(layout.left), Num(layout.top)));
         c.rect("zero", (0.0, 0.0), (side, side));
         if n <= TOOLTIPS_UP_TO && !layout.is_compact {
-            cells::each(&mut c, &grid, &layout);
+            cells::each(&mut c, grid, &layout);
         } else {
-            cells::shades(&mut c, &grid, &layout);
+            cells::shades(&mut c, grid, &layout);
         }
         c.rect("frame", (0.0, 0.0), (side, side));
         let overhang = if layout.is_named {
-            beside::names(&mut c, &grid, &layout)
+            beside::names(&mut c, grid, &layout)
         } else {
-            self.name_groups(&mut c, &grid, &layout);
+            self.name_groups(&mut c, grid, &layout);
             0.0
         };
         let (mut right, mut below) = (side, 4.0);
@@ -152,7 +168,7 @@ impl Heatmap {
         let width = layout.left + right.max(overhang);
         let height = layout.top + side.max(beside::LEAST_BAR) + below;
         let mut drawing = c.finish(&self.title, width.ceil(), height.ceil());
-        drawing.notes = self.notes(&grid, &layout);
+        drawing.notes = self.notes(grid, &layout);
         drawing
     }
 
@@ -345,6 +361,23 @@ mod tests {
                 assert_eq!(has_names, layout.is_named, "{k} tasks in {width}");
             }
         }
+    }
+
+    #[test]
+    fn a_file_of_its_own_has_a_cell_for_every_task_and_no_more_width_than_it_needs() {
+        // In no order: nothing merges.
+        for (k, block) in [(100, 1), (250, 1), (412, 1), (840, 2), (1500, 4)] {
+            let heatmap = map(k, wave);
+            let drawing = heatmap.draw_alone();
+            let svg = drawing.inline();
+            let is_named = svg.contains(">task-0</text>");
+            assert_eq!(is_named, k == 100, "{k} tasks");
+            assert!(drawing.width() <= if is_named { 2000.0 } else { 1200.0 }, "{k}: {}", drawing.width());
+            assert_eq!(heatmap.fine_grid(ALONE.1).block, block, "{k} tasks");
+            assert_eq!(drawing.notes.iter().any(|note| note.contains("blocks of")), block > 1, "{k} tasks");
+            assert!(svg.len() < 1_500_000, "{k} tasks take {} bytes", svg.len());
+        }
+        assert!(map(0, wave).draw_alone().inline().contains("no tasks yet"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Line charts: named series with labels at their ends, over thin grey lines in the background.
 
-use super::numbers::short_count;
+use super::numbers::{parameter, short_count};
 use super::scale::{Axis, Steps, Unit, drawable, powers, ticks};
-use super::series::{Look, legend, looks, spread};
+use super::series::{Look, entry_width, legend, looks, spread};
 use super::svg::{Canvas, Drawing, Num, add, bold_width, shorten, text_width};
 
 /// A named line.
@@ -43,6 +43,8 @@ pub struct LineChart {
     pub y_title: String,
     /// Linear or by doublings. Points at or below 0 cannot be shown by doublings.
     pub x_steps: Steps,
+    /// Where the x axis has ticks, instead of at round values: for values that someone chose.
+    pub x_values: Vec<f64>,
     /// How y values are written.
     pub y_unit: Unit,
     /// The lines that matter.
@@ -157,6 +159,9 @@ impl LineChart {
         let left = widest + 8.0;
         let room = ((width - left - right) / 66.0).clamp(2.0, 12.0);
         let x_ticks = match self.x_steps {
+            _ if !self.x_values.is_empty() => {
+                self.x_values.iter().copied().filter(|t| (x.0..=x.1).contains(t)).collect()
+            }
             Steps::Log2 => powers(x.0, x.1, room as i32),
             Steps::Linear => {
                 let all = ticks(x.0, x.1, room as usize);
@@ -180,10 +185,17 @@ impl LineChart {
             c.line(if t == 0.0 { "axis" } else { "grid" }, (left, y), (right, y));
             c.text("t e tn", (left - 6.0, y + 4.0), &self.y_unit.tick(t, step));
         }
+        let mut labelled = f64::NEG_INFINITY;
         for &t in &f.x_ticks {
             let x = f.x.at(t);
             c.line("axis", (x, bottom), (x, bottom + 4.0));
-            c.text("t m tn", (x, bottom + 17.0), &short_count(t));
+            let text = if self.x_values.is_empty() { short_count(t) } else { parameter(t) };
+            let half = text_width(&text, 11.0) / 2.0;
+            // Values that someone chose may be close to each other: a tick without room keeps its line.
+            if x - half >= labelled {
+                c.text("t m tn", (x, bottom + 17.0), &text);
+                labelled = x + half + 8.0;
+            }
         }
         if detail == Detail::Full {
             c.text("t e", (right, bottom.max(top) + 36.0), &self.x_title);
@@ -276,11 +288,14 @@ impl Frame {
     }
 }
 
-/// A legend alone, for a group of small charts.
-pub fn legend_only(names: &[&str], highlight: Option<usize>, width: f64) -> Drawing {
-    let mut c = Canvas::default();
-    let height = legend(&mut c, names, &looks(names.len(), highlight), (0.0, 0.0), width);
-    c.finish("Legend", width, height)
+/// The entries of a legend one by one, for a group of small charts: the page sets them in as many rows as they need.
+pub fn legend_items(names: &[&str], highlight: Option<usize>) -> Vec<Drawing> {
+    let item = |(name, look): (&&str, &Look)| {
+        let mut c = Canvas::default();
+        let height = legend(&mut c, &[*name], &[*look], (0.0, 0.0), f64::INFINITY);
+        c.finish(name, entry_width(name, *look), height)
+    };
+    names.iter().zip(&looks(names.len(), highlight)).map(item).collect()
 }
 
 #[cfg(test)]
@@ -347,6 +362,27 @@ mod tests {
             !c.draw(600.0, 300.0, Detail::Full).inline().contains("halo"),
             "0 is on no axis of doublings"
         );
+    }
+
+    #[test]
+    fn ticks_can_be_the_values_that_were_tried() {
+        let tried = [0.001, 0.01, 0.1, 1.0, 10.0];
+        let points: Vec<(f64, f64)> = tried.iter().map(|x| (*x, 0.3)).collect();
+        let c = LineChart { x_values: tried.to_vec(), ..chart(vec![series("a", &points)]) };
+        let labels = |svg: &str| -> Vec<String> {
+            let texts = svg.split("class=\"t m tn\"").skip(1);
+            texts.map(|rest| rest.split(['>', '<']).nth(1).unwrap_or_default().to_owned()).collect()
+        };
+        let svg = c.draw(600.0, 300.0, Detail::Full).inline();
+        assert_eq!(labels(&svg), ["0.001", "0.01", "0.1", "1", "10"]);
+        // Too close to each other to be all named: every one has a tick, and no two names overlap.
+        let tried: Vec<f64> = (0..40).map(|i| 1.0 + f64::from(i) / 100.0).collect();
+        let points: Vec<(f64, f64)> = tried.iter().map(|x| (*x, 0.3)).collect();
+        let c = LineChart { x_values: tried, ..chart(vec![series("a", &points)]) };
+        let svg = c.draw(370.0, 300.0, Detail::Full).inline();
+        assert!((3..20).contains(&labels(&svg).len()), "{:?}", labels(&svg));
+        // One axis line at 0, and one tick per value.
+        assert_eq!(svg.matches("class=\"axis\"").count(), 41);
     }
 
     #[test]

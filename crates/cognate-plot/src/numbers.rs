@@ -1,5 +1,8 @@
 //! How numbers are written: counts, shares, times, sizes.
 
+/// Stands where a number has no value, on pages and on terminals.
+pub const NO_VALUE: &str = "–";
+
 /// A fraction as a percentage with `places` decimals; a dash if there is no value.
 pub fn percent(fraction: f64, places: usize) -> String {
     if fraction.is_finite() {
@@ -9,14 +12,14 @@ pub fn percent(fraction: f64, places: usize) -> String {
         let value = if noiseless.is_finite() { noiseless } else { fraction * 100.0 };
         minus(&format!("{value:.places$}\u{202f}%"))
     } else {
-        "–".to_owned()
+        NO_VALUE.to_owned()
     }
 }
 
 /// A number with the decimals that fit values as large as `largest`; a dash if there is no value.
 pub fn plain(value: f64, largest: f64) -> String {
     if !value.is_finite() {
-        return "–".to_owned();
+        return NO_VALUE.to_owned();
     }
     let magnitude = if largest > 0.0 { largest.log10().floor() } else { 0.0 };
     if !(-3.0..7.0).contains(&magnitude) {
@@ -36,7 +39,7 @@ pub fn plain(value: f64, largest: f64) -> String {
 /// Four digits that count, without an exponent where that can be read; a dash if there is no value.
 pub fn significant(value: f64) -> String {
     if !value.is_finite() {
-        return "–".to_owned();
+        return NO_VALUE.to_owned();
     }
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) {
@@ -44,6 +47,14 @@ pub fn significant(value: f64) -> String {
     }
     let before_point = if size < 1.0 { 0 } else { size.log10() as usize + 1 };
     format!("{value:.*}", 4_usize.saturating_sub(before_point))
+}
+
+/// A parameter that someone chose: up to four digits that count, without zeros behind them, and without an exponent where
+/// that can be read.
+pub fn parameter(value: f64) -> String {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    // With the minus sign that can be pasted into a command.
+    if (1e-5..1e7).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
 /// A whole number with its thousands marked.
@@ -112,6 +123,14 @@ mod tests {
             ["4.09\u{202f}%", "12.35\u{202f}%", "−50.00\u{202f}%"]
         );
         assert!(!percent(1e300, 0).contains("inf"), "and nothing overflows");
+    }
+
+    #[test]
+    fn parameters_are_written_plainly() {
+        assert_eq!(
+            [10.0, 0.001, 0.1, 1.0, 0.012_345, 1e-7, 123_456.0].map(parameter),
+            ["10", "0.001", "0.1", "1", "0.01235", "1e-7", "123500"]
+        );
     }
 
     #[test]

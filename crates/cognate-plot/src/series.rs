@@ -1,6 +1,6 @@
 //! What tells series apart: colour, dash, marker; and the legend that explains them.
 
-use super::svg::{Canvas, Num, shorten, text_width};
+use super::svg::{Canvas, Num, bold_width, shorten, text_width};
 use super::theme::SERIES_COLOURS;
 
 const DASHES: [&str; 5] = ["", "7 4", "2 4", "9 3 2 3", "4 3"];
@@ -74,12 +74,18 @@ impl Look {
     }
 }
 
+/// The width of one entry of a legend.
+pub(crate) fn entry_width(name: &str, look: Look) -> f64 {
+    let name = shorten(name, NAME);
+    38.0 + if look.strong { bold_width(&name, 12.0) } else { text_width(&name, 12.0) }
+}
+
 /// Draws a legend from `(x, y)` to the right, in as many rows as `width` requires; returns its height.
 pub(crate) fn legend(c: &mut Canvas, names: &[&str], looks: &[Look], (x, y): (f64, f64), width: f64) -> f64 {
     let (mut left, mut top) = (x, y);
     for (name, look) in names.iter().zip(looks) {
+        let needs = entry_width(name, *look) + 14.0;
         let name = shorten(name, NAME);
-        let needs = 34.0 + text_width(&name, 12.0) + 18.0;
         if left > x && left + needs > x + width {
             (left, top) = (x, top + ROW);
         }

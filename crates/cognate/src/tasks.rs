@@ -1,5 +1,7 @@
 //! The tasks of a run: their names, their numbers, and whether more may come.
 
+use std::cmp::Ordering;
+
 use hashbrown::HashMap;
 
 use crate::example::TaskId;
@@ -145,12 +147,14 @@ impl Tasks {
         }
     }
 
-    /// Task numbers as a person would list them: numbers by size, then names by letter.
+    /// Tasks as a person would list them: numbers by size, then names by letter, numbers within names by size
+    /// (`t2` before `t10`).
     pub fn sorted(&self) -> Vec<TaskId> {
         let mut order: Vec<TaskId> = (0..self.len() as u32).map(TaskId).collect();
-        order.sort_by_cached_key(|task| {
-            let number = plain_number(self.name(*task));
-            (number.is_none(), number, if number.is_none() { self.name(*task) } else { "" })
+        order.sort_by(|one, other| {
+            let (one, other) = (self.name(*one), self.name(*other));
+            let is_name = |name: &str| plain_number(name).is_none();
+            is_name(one).cmp(&is_name(other)).then_with(|| natural_order(one, other))
         });
         order
     }
@@ -217,6 +221,33 @@ impl Tasks {
     }
 }
 
+/// Compares names by letter, but whole numbers within them by size. Names that differ in leading zeros alone are
+/// compared as text, so that different names are never equal.
+fn natural_order(one: &str, other: &str) -> Ordering {
+    let (mut a, mut b) = (one, other);
+    while let (Some(x), Some(y)) = (a.chars().next(), b.chars().next()) {
+        let order = if x.is_ascii_digit() && y.is_ascii_digit() {
+            let (digits, more_digits) = (leading_digits(a), leading_digits(b));
+            (a, b) = (&a[digits.len()..], &b[more_digits.len()..]);
+            let (x, y) = (digits.trim_start_matches('0'), more_digits.trim_start_matches('0'));
+            // Any number of digits: the longer number is the larger one.
+            x.len().cmp(&y.len()).then_with(|| x.cmp(y))
+        } else {
+            (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]);
+            x.cmp(&y)
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    a.len().cmp(&b.len()).then_with(|| one.cmp(other))
+}
+
+/// The digits that a text begins with.
+fn leading_digits(text: &str) -> &str {
+    &text[..text.bytes().take_while(u8::is_ascii_digit).count()]
+}
+
 /// The number that a name spells in its shortest decimal form.
 fn plain_number(name: &str) -> Option<u32> {
     let digits = name.len() <= 10 && name.bytes().all(|byte| byte.is_ascii_digit());
@@ -279,5 +310,48 @@ mod tests {
         }
         let names: Vec<_> = tasks.sorted().into_iter().map(|task| tasks.name(task).to_owned()).collect();
         assert_eq!(names, ["9", "10", "a", "b"]);
+    }
+
+    #[test]
+    fn listing_sorts_numbers_within_names_by_size() {
+        let listed = [
+            "9",
+            "10",
+            "007",
+            "99999999999999999998",
+            "99999999999999999999",
+            "t",
+            "t01",
+            "t1",
+            "t2",
+            "t2-a9",
+            "t2-a10",
+            "t10",
+            "t10b",
+            "t99999999999999999999",
+            "ü1",
+            "ü10",
+        ];
+        let mut tasks = Tasks::open();
+        for name in listed.iter().rev() {
+            tasks.meet(name).unwrap();
+        }
+        let names: Vec<_> = tasks.sorted().into_iter().map(|task| tasks.name(task).to_owned()).collect();
+        assert_eq!(names, listed);
+    }
+
+    #[test]
+    fn natural_order_is_an_order() {
+        let names = ["a", "a0", "a00", "a1", "a01", "a1a", "a01a", "a10", "a-1", "1a", "", "a1é", "é", "a 2"];
+        for one in names {
+            for two in names {
+                assert_eq!(natural_order(one, two), natural_order(two, one).reverse(), "{one:?} {two:?}");
+                assert_eq!(natural_order(one, two) == Ordering::Equal, one == two, "{one:?} {two:?}");
+                for three in names {
+                    let is_up = natural_order(one, two).is_lt() && natural_order(two, three).is_lt();
+                    assert!(!is_up || natural_order(one, three).is_lt(), "{one:?} {two:?} {three:?}");
+                }
+            }
+        }
     }
 }

@@ -101,6 +101,7 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
         outliers: (STREAM.tasks - STREAM.outliers..STREAM.tasks).collect(),
         truth: Some(truth(&made)),
         comparison: None,
+        judged_by: None,
         orders: 1,
         command: command_line(),
     });

@@ -25,9 +25,8 @@ use crate::peak_memory::{free_memory_bytes, peak_memory_bytes};
 use crate::relation::RelationTable;
 use crate::reporting::{LARGEST_RELATION, command_line};
 use crate::settings::{candidates, fit_config};
-use cognate_plot::numbers::duration;
-use cognate_plot::numbers::{count, percent};
-use cognate_plot::page::fit::{Chosen, FitPage, Path as SelectedPath, fit_page};
+use cognate_plot::numbers::{count, duration, parameter, percent};
+use cognate_plot::page::fit::{Chosen, FitPage, FittedTask, Path as SelectedPath, fit_page};
 
 /// Number of lambdas tried by default.
 const LAMBDAS: usize = 13;
@@ -169,11 +168,12 @@ struct Done<'a> {
     seconds: Duration,
 }
 
-/// Result for one task, on the examples that it was fitted to.
+/// Result for a task, or for all, on the examples that were fitted.
 struct Row {
-    task: TaskId,
     examples: usize,
     score: Score,
+    /// The error of the constant guess.
+    constant: f64,
 }
 
 /// Most tasks that the summary for people lists.
@@ -192,19 +192,30 @@ impl Done<'_> {
         })
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<(TaskId, Row)> {
         let mut of_task: Vec<Vec<usize>> = vec![Vec::new(); self.model.tasks().len()];
         self.examples.examples().enumerate().for_each(|(at, example)| of_task[example.task.index()].push(at));
-        let row = |task: TaskId| Row {
-            task,
-            examples: of_task[task.index()].len(),
-            score: self.score(&of_task[task.index()]),
-        };
+        let row = |task: TaskId| (task, self.row(&of_task[task.index()]));
         self.model.tasks().sorted().into_iter().map(row).collect()
     }
 
-    fn all(&self) -> Score {
-        self.score(&(0..self.examples.len()).collect::<Vec<_>>())
+    fn row(&self, positions: &[usize]) -> Row {
+        Row { examples: positions.len(), score: self.score(positions), constant: self.constant(positions) }
+    }
+
+    /// The error of who always answers the label that most of these examples have, or the mean of their labels.
+    fn constant(&self, positions: &[usize]) -> f64 {
+        let sum: f64 = positions.iter().map(|at| self.examples.example(*at).label).sum();
+        let guess = match self.examples.kind() {
+            Kind::Classification if sum < 0.0 => -1.0,
+            Kind::Classification => 1.0,
+            Kind::Regression => sum / positions.len().max(1) as f64,
+        };
+        score(self.examples, positions, |_| guess).error
+    }
+
+    fn all(&self) -> Row {
+        self.row(&(0..self.examples.len()).collect::<Vec<_>>())
     }
 
     fn warn(&self, stopped: bool) {
@@ -224,10 +235,10 @@ impl Done<'_> {
 
     fn as_json(&self) -> Value {
         let FitStatus { stopped, iterations, objective, gap } = self.fitted.status;
-        let tasks = self.rows().into_iter().map(|row| {
+        let tasks = self.rows().into_iter().map(|(task, row)| {
             json!({
-                "task": self.model.tasks().name(row.task), "examples": row.examples,
-                "error": row.score.error, "explained": row.score.explained,
+                "task": self.model.tasks().name(task), "examples": row.examples,
+                "error": row.score.error, "constant_error": row.constant, "explained": row.score.explained,
             })
         });
         let all = self.all();
@@ -239,8 +250,9 @@ impl Done<'_> {
             "iterations": iterations,
             "objective": objective,
             "gap": gap,
-            "error": all.error,
-            "explained": all.explained,
+            "error": all.score.error,
+            "constant_error": all.constant,
+            "explained": all.score.explained,
             "unlabelled": self.examples.unlabelled(),
             "skipped": self.examples.skipped(),
             "tasks": tasks.collect::<Vec<_>>(),
@@ -254,26 +266,31 @@ impl Done<'_> {
 
     fn as_text(&self) -> String {
         let classes = self.is_classification();
-        let shown = |name: String, examples: usize, score: Score| {
-            let value = if classes { score.error } else { score.explained };
-            vec![name, count(examples as u64), percent(value, 2)]
+        let shown = |name: String, row: &Row| {
+            let value = if classes { row.score.error } else { row.score.explained };
+            let mut cells = vec![name, count(row.examples as u64), percent(value, 2)];
+            // The mean of the labels explains nothing of their variance, by definition.
+            cells.extend(classes.then(|| percent(row.constant, 2)));
+            cells
         };
-        let rows = self.rows();
+        let (rows, all) = (self.rows(), self.all());
         let mut lines: Vec<Vec<String>> = rows
             .iter()
             .take(LISTED)
-            .map(|row| shown(shown_name(self.model.tasks().name(row.task)), row.examples, row.score))
+            .map(|(task, row)| shown(shown_name(self.model.tasks().name(*task)), row))
             .collect();
         if rows.len() > LISTED {
             lines.push(vec![format!("… {} more", count((rows.len() - LISTED) as u64))]);
         }
-        lines.push(shown("all".to_owned(), self.examples.len(), self.all()));
+        lines.push(shown("all".to_owned(), &all));
         let measure = if classes { "training error" } else { "variance explained in training" };
+        let mut header = vec!["task", "examples", measure];
+        header.extend(classes.then_some("constant"));
         let mut text = String::new();
         if let Some(selection) = self.selection {
-            text += &format!("{}\n\n", selection_text(selection, classes));
+            text += &format!("{}\n\n", selection_text(selection, classes.then_some(all.constant)));
         }
-        text += &table(&["task", "examples", measure], lines).trim_fmt();
+        text += &table(&header, lines).trim_fmt();
         let memory = peak_memory_bytes()
             .map_or(String::new(), |peak| format!(", peak memory {}", output::bytes(peak)));
         text += &format!(
@@ -292,7 +309,7 @@ impl Done<'_> {
             let table = RelationTable::of(self.model, &sorted);
             table.heatmap("A").clustered(&table.clustering())
         });
-        let classes = self.is_classification();
+        let (classes, all) = (self.is_classification(), self.all());
         let page = fit_page(
             &FitPage {
                 learner: self.model.config().learner.id().to_owned(),
@@ -301,12 +318,15 @@ impl Done<'_> {
                 tasks: self
                     .rows()
                     .into_iter()
-                    .map(|row| {
-                        let value = if classes { row.score.error } else { row.score.explained };
-                        (self.model.tasks().name(row.task).to_owned(), row.examples as u64, value)
+                    .map(|(task, row)| FittedTask {
+                        name: self.model.tasks().name(task).to_owned(),
+                        examples: row.examples as u64,
+                        value: if classes { row.score.error } else { row.score.explained },
+                        constant: classes.then_some(row.constant),
                     })
                     .collect(),
-                total: if classes { self.all().error } else { self.all().explained },
+                total: if classes { all.score.error } else { all.score.explained },
+                constant: classes.then_some(all.constant),
                 examples: self.examples.len() as u64,
                 objectives: self.fitted.objectives.clone(),
                 paths: self.selection.map(paths).unwrap_or_default(),
@@ -368,19 +388,21 @@ fn selection_json(selection: &Selection) -> Value {
     json!({ "best": selection.best, "candidates": selection.candidates.iter().map(row).collect::<Vec<_>>() })
 }
 
-fn selection_text(selection: &Selection, classes: bool) -> String {
+/// What was tried; where labels are classes, beside the error of the constant guess.
+fn selection_text(selection: &Selection, constant: Option<f64>) -> String {
     let row = |(at, candidate): (usize, &Candidate)| {
         let mark = if at == selection.best { " <- chosen" } else { "" };
         vec![
             format!("{}{mark}", choice(&candidate.config)),
-            format!("{:.4e}", candidate.config.lambda),
+            parameter(candidate.config.lambda),
             percent(candidate.error, 2),
             percent(candidate.deviation, 2),
         ]
     };
-    let measure = if classes { "error" } else { "unexplained" };
-    table(&["cross-validation", "lambda", measure, "+-"], selection.candidates.iter().enumerate().map(row))
-        .trim_fmt()
+    let measure = if constant.is_some() { "error" } else { "unexplained" };
+    let tried = selection.candidates.iter().enumerate().map(row);
+    let guess = constant.map(|error| vec!["constant guess".to_owned(), String::new(), percent(error, 2)]);
+    table(&["cross-validation", "lambda", measure, "+-"], tried.chain(guess)).trim_fmt()
 }
 
 /// Error against lambda, one line per choice of the rest.

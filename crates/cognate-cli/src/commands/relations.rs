@@ -23,9 +23,6 @@ const PAIRS: usize = 12;
 /// Longest name over a column.
 const COLUMN_NAME: usize = 10;
 
-/// Width of a heatmap in a file of its own, which has no page to fit: room for the names of some 150 tasks.
-const PICTURE: f64 = 2000.0;
-
 /// Runs the command.
 pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     let model = load_model(&args.model)?;
@@ -42,7 +39,7 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     if let Some(path) = &args.svg {
         let heatmap = shown.heatmap(heading);
         let heatmap = if is_clustered { heatmap.clustered(&clustering) } else { heatmap };
-        write("--svg", path, &heatmap.draw_within(PICTURE))?;
+        write("--svg", path, &heatmap.draw_alone())?;
         if !quiet {
             say(&format!("picture: {}", path.display()));
         }

@@ -78,14 +78,14 @@ fn one_class_has_no_area_and_that_is_said_once() {
     let folder = Folder::with("a.svm", lines);
     let ran = folder.run("learn a.svm --model m.cog");
     ran.assert_done();
-    let note = "note: every label is +1: AUC and balanced error need both, and are shown as -\n";
+    let note = "note: every label is +1: AUC and balanced error need both, and are shown as –\n";
     assert_eq!(ran.stderr.matches(note).count(), 1, "{}", ran.stderr);
-    assert!(ran.stdout.contains("balanced error -, AUC -, log loss 0."), "{}", ran.stdout);
+    assert!(ran.stdout.contains("balanced error –, AUC –, log loss 0."), "{}", ran.stdout);
     let summary = folder.summary("a.svm");
     assert_eq!((&summary["auc"], &summary["balanced_error"]), (&Value::Null, &Value::Null));
     assert_eq!(summary["tasks"][1]["auc"], Value::Null);
     let predicted = folder.run("predict a.svm --model m.cog");
-    assert!(predicted.stderr.contains(note) && predicted.stderr.contains("AUC -, "), "{}", predicted.stderr);
+    assert!(predicted.stderr.contains(note) && predicted.stderr.contains("AUC –, "), "{}", predicted.stderr);
 }
 
 #[test]

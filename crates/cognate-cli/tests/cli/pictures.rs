@@ -54,13 +54,17 @@ fn a_report_and_a_graph_of_412_tasks_can_be_used() {
     assert_eq!(page.matches("<td>t").count(), 412, "every task has a row");
     assert!(page.contains("Wilson") && page.contains("class=\"rows long\""));
     assert!(page.contains("The tasks of the 4 groups"), "relatives are grouped");
-    assert!(page.contains("class=\"hint at"), "a wide table says that it scrolls");
+    assert!(page.contains("<p class=\"hint\" style=\"--narrow:"), "a wide table says that it scrolls");
     let ran = folder.run("relations m.cog --graph g.svg --threshold 0.001");
     ran.assert_done();
     assert!(ran.stderr.contains(": the 3 strongest of every task"), "{}", ran.stderr);
     let drawn = after(&ran.stderr, "; drawn ");
     assert!((412 / 2..=3 * 412).contains(&drawn), "{}", ran.stderr);
     assert_eq!(folder.text("g.svg").matches("class=\"dot\"").count(), 412, "no task is without an edge");
+    folder.output("relations m.cog --svg r.svg --quiet");
+    let svg = folder.text("r.svg");
+    assert!(!svg.contains("the mean over blocks of"), "every task has a row of its own");
+    assert!(after(&svg, " width=\"") <= 1240, "without names, a picture need not be wide");
 }
 
 #[test]
@@ -116,7 +120,109 @@ fn the_page_of_a_comparison_has_one_number_for_one_thing() {
         assert!(page.contains(&format!(" {mean}</text>")), "{name} {mean}");
         assert!(page.contains(&format!(">{mean}</text>")), "{name} {mean}");
     }
-    assert!(page.contains("the same 600 examples of 4 tasks in the same 3 orders"));
+    // What there is to learn is said once, and so is how often it was learnt.
+    for (words, times) in
+        [("600 examples of 4 tasks", 1), ("3 shuffles", 1), ("3 orders", 0), ("the same orders", 1)]
+    {
+        assert_eq!(page.matches(words).count(), times, "{words}");
+    }
+    let prose = page.split("<p>").skip(1).map(|rest| rest.split("</p>").next().unwrap_or_default());
+    assert!(
+        prose.into_iter().all(|text| !text.contains(" learners saw ") || text.contains("All learners saw"))
+    );
+    assert!(page.contains("<h2>Learning curves: error so far</h2>") && !page.contains("The table judges by"));
+}
+
+#[test]
+fn a_comparison_by_another_metric_says_that_its_curves_are_of_the_error() {
+    let folder = Folder::with("a.svm", related(3, 300));
+    folder.output("compare a.svm --learners perceptron --metric auc --runs 1 --quiet --report page.html");
+    let page = folder.text("page.html");
+    assert!(page.contains("The table judges by AUC. Curves and bars show the error, "));
+    assert!(page.contains("<h2>Task by task: error</h2>"));
+    assert!(!page.contains("means over"), "one run has no mean");
+}
+
+#[test]
+fn tasks_are_listed_by_the_numbers_in_their_names() {
+    let mut stream = String::new();
+    for line in 0..220 {
+        let (task, x) = (line % 11 + 1, (line * 7919 % 1000) as f64 / 500.0 - 1.0);
+        let label = if x > 0.0 { "+1" } else { "-1" };
+        writeln!(stream, "{label} task:t{task} 1:{x} 2:1").unwrap();
+    }
+    let folder = Folder::with("a.svm", stream);
+    let expected: Vec<String> = (1..=11).map(|task| format!("t{task}")).collect();
+    let first_words = |text: &str| -> Vec<String> {
+        let words = text.lines().filter_map(|line| line.split_whitespace().next());
+        words.filter(|word| word.starts_with('t') && *word != "task").map(str::to_owned).collect()
+    };
+    assert_eq!(first_words(&folder.output("learn a.svm --quiet --model m.cog")), expected);
+    assert_eq!(first_words(&folder.output("fit a.svm --quiet")), expected);
+    let relations: Value = serde_json::from_str(&folder.output("relations m.cog --json")).unwrap();
+    assert_eq!(relations["tasks"], serde_json::json!(expected));
+    // The small charts, in the order of the page.
+    folder.output("compare a.svm --learners adaptive --runs 1 --quiet --report c.html");
+    let page = folder.text("c.html");
+    let charts = page.split("class=\"multiples\"").nth(1).expect("small charts");
+    let headings: Vec<&str> =
+        charts.split("<h3>").skip(1).take(11).map(|rest| rest.split("</h3>").next().unwrap()).collect();
+    assert_eq!(headings, expected);
+}
+
+#[test]
+fn a_fit_stands_beside_the_constant_guess() {
+    // Two of three labels of "a" are +1, one of four of "b"; of all, 6 of 14.
+    let mut stream = String::new();
+    for line in 0..6 {
+        writeln!(stream, "{} task:a 1:{}", if line % 3 == 0 { "-1" } else { "+1" }, line % 2).unwrap();
+    }
+    for line in 0..8 {
+        writeln!(stream, "{} task:b 1:{}", if line % 4 == 0 { "+1" } else { "-1" }, line % 3).unwrap();
+    }
+    let folder = Folder::with("a.svm", stream);
+    let text =
+        folder.output("fit a.svm --quiet --cross-validate 2 --grid lambda=0.001,10 --report r.html --json");
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let constants = ["/constant_error", "/tasks/0/constant_error", "/tasks/1/constant_error"];
+    for (path, expected) in constants.into_iter().zip([6.0 / 14.0, 1.0 / 3.0, 0.25]) {
+        assert!((number(&value, path) - expected).abs() < 1e-12, "{path} in {value}");
+    }
+    let page = folder.text("r.html");
+    assert!(page.contains("<dt>constant guess</dt><dd>42.86\u{202f}%</dd>"));
+    for shown in ["33.33", "25.00"] {
+        assert!(page.contains(&format!(">{shown}\u{202f}%</td>")), "{shown}");
+    }
+    let chart = page.split("<h2>").find(|part| part.starts_with("Cross-validation")).expect("a section");
+    for (lambda, times) in [("0.001", 2), ("10", 2), ("0.00195", 0), ("0.0020", 0)] {
+        assert_eq!(chart.matches(&format!(">{lambda}</text>")).count(), times, "wide and narrow: {lambda}");
+    }
+    let text = folder.output("fit a.svm --quiet --cross-validate 2 --grid lambda=0.001,10");
+    let row = |name: &str| text.lines().rfind(|line| line.starts_with(name)).expect("a row").to_owned();
+    assert!(row("task").ends_with("constant"), "{text}");
+    for (name, constant) in
+        [("a ", "33.33 %"), ("b ", "25.00 %"), ("all ", "42.86 %"), ("constant guess", "42.86 %")]
+    {
+        assert!(row(name).ends_with(constant), "{name}: {text}");
+    }
+    let tried: Vec<&str> = text
+        .lines()
+        .skip(1)
+        .take(2)
+        .filter_map(|line| line.split_whitespace().find(|word| word.parse::<f64>().is_ok()))
+        .collect();
+    assert_eq!(tried, ["10", "0.001"], "{text}");
+}
+
+#[test]
+fn a_page_has_one_sign_for_no_value() {
+    // One label only: no AUC, no balanced error; a Perceptron gives no probabilities.
+    let folder = Folder::with("a.svm", "+1 task:a 1:1\n+1 task:b 1:1\n".repeat(10));
+    let text = folder.output("learn a.svm --learner perceptron --quiet --report r.html");
+    let page = folder.text("r.html");
+    assert!(page.contains(">–</td>"), "{page}");
+    assert!(!page.contains(">-</td>") && !page.contains("shown as -"), "{page}");
+    assert!(text.contains(" – ") && !text.split_whitespace().any(|word| word == "-"), "{text}");
 }
 
 #[test]
@@ -127,6 +233,11 @@ fn learnt_and_true_relations_of_the_tour_share_a_scale() {
     let relations = page.split("How the tasks are related").nth(1).unwrap();
     // Two matrices, each wide and narrow, each with a bar from -1 to 1.
     assert_eq!([">−1.0</text>", ">1.0</text>"].map(|end| relations.matches(end).count()), [4, 4]);
+    // The outlier is marked in the rows and the columns of all.
+    assert_eq!(relations.matches(">10\u{a0}†</text>").count(), 8);
+    let wide = relations.split("<figure class=\"wide\">").skip(1);
+    let widths: Vec<usize> = wide.map(|rest| after(rest, " width=\"")).collect();
+    assert!(widths.len() == 2 && widths.iter().sum::<usize>() <= 1008, "side by side: {widths:?}");
 }
 
 #[test]
@@ -226,9 +337,13 @@ fn the_best_is_marked_where_more_is_better_and_a_form_that_is_missing_is_said() 
         "compare a.svm --learners adaptive,passive-aggressive --metric auc --runs 2 --quiet --report c.html",
     );
     let page = folder.text("c.html");
-    let table = page.split("<table>").nth(1).and_then(|rest| rest.split("</table>").next()).expect("a table");
+    let table = page.split("<table").nth(1).and_then(|rest| rest.split("</table>").next()).expect("a table");
     assert_eq!(table.matches("<small>best</small>").count(), 1, "{table}");
     let row = |name: &str| table.split("<tr").find(|row| row.contains(&format!(">{name}<"))).expect("a row");
     assert!(row("adaptive").contains("<small>best</small>"), "{table}");
     assert!(row("passive-aggressive").contains(">none<"), "{table}");
+    // What sharing gains is told of a form that shares, and of no other.
+    let gain = |name: &str| row(name).split("<td").nth(5).expect("the column of sharing").to_owned();
+    assert!(table.contains(">sharing</th>") && gain("adaptive").contains("0.0"), "{}", gain("adaptive"));
+    assert_eq!(gain("passive-aggressive"), " class=\"r\"></td>");
 }

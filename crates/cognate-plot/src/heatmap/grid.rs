@@ -10,6 +10,8 @@ const LONG_NAME: usize = 80;
 const MARGIN: (f64, f64) = (240.0, 200.0);
 /// Most runs of one shade, wide and narrow: about 7 bytes each.
 const RUNS: (usize, usize) = (45_000, 12_000);
+/// The same in a file of its own.
+const RUNS_ALONE: usize = 180_000;
 
 pub(super) struct Grid {
     pub(super) names: Vec<String>,
@@ -50,9 +52,17 @@ impl Heatmap {
 
     /// The finest grid whose cells are a pixel or more, and few enough to keep the picture small.
     pub(super) fn grid(&self, width: f64) -> Grid {
+        self.grid_of(width, if width < COMPACT { RUNS.1 } else { RUNS.0 })
+    }
+
+    /// The same for a file of its own.
+    pub(super) fn fine_grid(&self, width: f64) -> Grid {
+        self.grid_of(width, RUNS_ALONE)
+    }
+
+    fn grid_of(&self, width: f64, most: usize) -> Grid {
         let order = self.shown();
-        let (room, most) =
-            if width < COMPACT { (width - MARGIN.1, RUNS.1) } else { (width - MARGIN.0, RUNS.0) };
+        let room = width - if width < COMPACT { MARGIN.1 } else { MARGIN.0 };
         let mut block = order.len().div_ceil(room as usize).max(1);
         loop {
             let grid = self.blocks(&order, block, width);

@@ -8,7 +8,7 @@ use super::report::{
 use super::table::{Cell, Kind, Table};
 use crate::bars::{BarChart, BarSeries};
 use crate::heatmap::DAGGER;
-use crate::lines::{Detail, LineChart, Series, legend_only};
+use crate::lines::{Detail, LineChart, Series, legend_items};
 use crate::numbers::{count, percent};
 use crate::scale::Steps;
 use crate::svg::{Drawing, shorten};
@@ -31,6 +31,8 @@ pub struct Demo {
     pub truth: Option<Relation>,
     /// The table that compares the runs; errors and updates of the runs if left out.
     pub comparison: Option<Table>,
+    /// What the table judges by, where curves and bars may show something else.
+    pub judged_by: Option<&'static str>,
     /// In how many orders the stream was learnt; the runs are those of all, merged.
     pub orders: u64,
     /// The command that made the page.
@@ -49,15 +51,21 @@ pub fn demo_page(demo: &Demo) -> String {
         page.paragraph(text);
     }
     page.table(demo.comparison.as_ref().unwrap_or(&comparison(demo)));
-    page.section("Learning curves");
+    let name = measure(demo).name();
+    page.section(&format!("Learning curves: {name} so far"));
+    if let Some(judge) = demo.judged_by.filter(|judge| *judge != name) {
+        page.paragraph(&format!(
+            "The table judges by {judge}. Curves and bars show the {name}, which is known after every example."
+        ));
+    }
     let (chart, caption) = stream_curves(&demo.runs, Some(demo.highlight));
     fluid(&mut page, &chart, &caption);
-    page.section("Task by task");
+    page.section(&format!("Task by task: {name}"));
     small_charts(&mut page, demo);
     let (bars, caption) = bars(demo);
     page.fluid_figure(&bars.draw(760.0), &bars.draw(370.0), &caption);
     let learnt = demo.runs.get(demo.highlight).and_then(|r| r.relation.as_ref());
-    match on_one_scale(learnt.into_iter().chain(&demo.truth)).as_slice() {
+    match on_one_scale(learnt.into_iter().chain(&demo.truth), &demo.outliers).as_slice() {
         [] => {}
         [one] => {
             page.section("How the tasks are related");
@@ -82,23 +90,23 @@ fn error_over(demo: &Demo, run: &Run, outliers: bool) -> f64 {
     error_rate(mistakes, examples)
 }
 
-/// What was done, in words; the numbers that came out are in the table below.
+/// What was done, in words; how much there is to learn is said above, and what came out is in the table below.
 fn story(demo: &Demo) -> Vec<String> {
-    let Some(first) = demo.runs.first() else {
+    if demo.runs.is_empty() {
         return Vec::new();
-    };
-    let orders = if demo.orders > 1 { format!("{} orders", count(demo.orders)) } else { "order".to_owned() };
+    }
+    let orders = if demo.orders > 1 { "orders" } else { "order" };
     vec![format!(
-        "All {} saw the same {} of {} in the same {orders}, and predicted each one before its label was shown.",
-        plural(demo.runs.len() as u64, "learner"),
-        plural(first.totals.examples / demo.orders.max(1), "example"),
-        plural(first.tasks.len() as u64, "task"),
+        "All learners saw the same examples in the same {orders}, and predicted each one before its label was shown."
     )]
 }
 
-/// Relations with the same colours for the same values, and the tasks in the order of the first.
-fn on_one_scale<'a>(relations: impl Iterator<Item = &'a Relation>) -> Vec<Relation> {
+/// Relations with the same colours for the same values, the tasks in the order of the first, and outliers marked.
+fn on_one_scale<'a>(relations: impl Iterator<Item = &'a Relation>, outliers: &[usize]) -> Vec<Relation> {
     let mut relations: Vec<Relation> = relations.cloned().collect();
+    for Relation { matrix, .. } in &mut relations {
+        (matrix.marked, matrix.mark) = (outliers.to_vec(), "outlier".to_owned());
+    }
     let Some(first) = relations.first().map(|first| first.matrix.clone()) else { return relations };
     if relations.len() < 2 {
         return relations;
@@ -188,7 +196,7 @@ fn small_charts(page: &mut Page, demo: &Demo) {
         caption += " †\u{a0}outlier.";
     }
     caption += &left_out(demo, shown.len());
-    page.multiples(&legend_only(&names, Some(demo.highlight), 370.0), &charts, &caption);
+    page.multiples(&legend_items(&names, Some(demo.highlight)), &charts, &caption);
 }
 
 /// What the runs are judged by.
@@ -226,6 +234,7 @@ mod tests {
             outliers: vec![tasks - 1],
             truth: None,
             comparison: None,
+            judged_by: None,
             orders: 1,
             command: "cognate demo".to_owned(),
         }
@@ -236,7 +245,8 @@ mod tests {
         let mut demo = demo(3);
         (demo.runs[1].totals.mistakes, demo.runs[1].totals.value) = (64, 0.0625);
         let html = demo_page(&demo);
-        assert!(html.contains("All 2 learners saw the same 1,024 examples of 3 tasks in the same order"));
+        assert!(html.contains("All learners saw the same examples in the same order, and"));
+        assert!(!html.contains("examples of 3 tasks"), "the lead says how much there is");
         let error = "6.25\u{202f}%";
         let paragraphs = html.split("<p>").skip(1).map(|rest| rest.split("</p>").next().unwrap_or_default());
         assert!(paragraphs.into_iter().all(|text| !text.contains('%')));
@@ -253,7 +263,37 @@ mod tests {
         (demo.orders, demo.runs[0].totals.examples) = (4, 4096);
         let html = demo_page(&demo);
         assert!(html.contains("0.7512") && !html.contains("error, all tasks"));
-        assert!(html.contains("the same 1,024 examples of 2 tasks in the same 4 orders"));
+        assert!(html.contains("the same examples in the same orders, and"));
+    }
+
+    #[test]
+    fn curves_and_bars_are_titled_as_what_they_are() {
+        let mut demo = demo(2);
+        for judged_by in [None, Some("error")] {
+            demo.judged_by = judged_by;
+            let html = demo_page(&demo);
+            assert!(html.contains("<h2>Learning curves: error so far</h2>"), "{html}");
+            assert!(html.contains("<h2>Task by task: error</h2>") && !html.contains("judges by"));
+        }
+        demo.judged_by = Some("AUC");
+        let html = demo_page(&demo);
+        assert!(html.contains("The table judges by AUC. Curves and bars show the error, "));
+        demo.runs.iter_mut().for_each(|run| run.measure = Measure::Rmse);
+        demo.judged_by = Some("MAE");
+        let html = demo_page(&demo);
+        assert!(html.contains("<h2>Learning curves: RMSE so far</h2>") && html.contains("show the RMSE, "));
+    }
+
+    #[test]
+    fn the_legend_of_small_charts_takes_as_many_rows_as_it_needs() {
+        let html = demo_page(&demo(3));
+        let legend = html.split("class=\"legend\">").nth(1).and_then(|rest| rest.split("</div>").next());
+        let legend = legend.expect("a legend");
+        assert_eq!(legend.matches("<svg").count(), 2, "one entry per run");
+        assert!(legend.contains(">independent</text>") && legend.contains(">coupled</text>"));
+        // Each as wide as itself.
+        let widths = legend.split(" width=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+        assert!(widths.into_iter().all(|width| width.parse::<f64>().unwrap() < 150.0), "{legend}");
     }
 
     #[test]
@@ -273,12 +313,22 @@ mod tests {
         demo.runs[1].relation = Some(relation(0.1, Some(vec![1, 0])));
         demo.truth = Some(relation(-0.4, None));
         let learnt = demo.runs[1].relation.as_ref();
-        let both = on_one_scale(learnt.into_iter().chain(&demo.truth));
+        let both = on_one_scale(learnt.into_iter().chain(&demo.truth), &demo.outliers);
         assert!(both.iter().all(|one| one.matrix.limit == Some(0.8) && one.matrix.is_signed));
         assert_eq!(both[1].matrix.order, Some(vec![1, 0]), "and one order");
         // The colour bars of both, wide and narrow, end at the same values.
         let html = demo_page(&demo);
         assert_eq!((html.matches(">−0.8</text>").count(), html.matches(">0.8</text>").count()), (4, 4));
+        // The outlier is marked at rows and columns of all four, and explained below each.
+        assert_eq!(html.matches(">b\u{a0}†</text>").count(), 8);
+        assert_eq!(html.matches(">a\u{a0}†</text>").count(), 0);
+        let matrices = html.split("class=\"pair\"").nth(1).expect("a pair");
+        assert_eq!(matrices.matches("†\u{a0}outlier.").count(), 4);
+        // Two of the wide ones fit beside each other.
+        let wide = matrices.split("<figure class=\"wide\">").skip(1);
+        let widths = wide.map(|rest| rest.split(" width=\"").nth(1).unwrap().split('"').next().unwrap());
+        let sum: f64 = widths.map(|width| width.parse::<f64>().unwrap()).sum();
+        assert!(sum > 0.0 && sum + 32.0 <= super::super::COLUMN, "{sum}");
     }
 
     #[test]

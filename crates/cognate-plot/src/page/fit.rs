@@ -6,7 +6,7 @@ use super::tasks::{ORDER, ROWS, by_least_error, least_error};
 use super::{Page, Tile};
 use crate::heatmap::Heatmap;
 use crate::lines::{LineChart, Mark, Series};
-use crate::numbers::{count, duration, minus, percent};
+use crate::numbers::{count, duration, parameter, percent};
 use crate::scale::{Steps, Unit};
 
 /// What a page says about a fit.
@@ -17,10 +17,12 @@ pub struct FitPage {
     pub status: String,
     /// The name of the measure.
     pub measure: &'static str,
-    /// The name, number of examples and measure of each task.
-    pub tasks: Vec<(String, u64, f64)>,
+    /// The tasks.
+    pub tasks: Vec<FittedTask>,
     /// The measure over all.
     pub total: f64,
+    /// The error of the constant guess over all, where labels are classes.
+    pub constant: Option<f64>,
     /// Examples fitted.
     pub examples: u64,
     /// The objective after every iteration.
@@ -37,6 +39,18 @@ pub struct FitPage {
     pub config: serde_json::Value,
     /// Wall time.
     pub seconds: f64,
+}
+
+/// One task of a fit.
+pub struct FittedTask {
+    /// Its name.
+    pub name: String,
+    /// Its examples.
+    pub examples: u64,
+    /// The measure.
+    pub value: f64,
+    /// The error of the constant guess, where labels are classes.
+    pub constant: Option<f64>,
 }
 
 /// Errors of one choice of parameters along lambda.
@@ -57,24 +71,35 @@ pub struct Chosen {
     pub error: f64,
 }
 
+/// What an error is beside.
+const CONSTANT: &str =
+    "The constant guess is the label that most examples have; of a task, that most of its own have.";
+/// The same of real labels.
+const MEAN: &str =
+    "Variance is explained beside the mean of the labels, the constant guess, which explains none.";
+
 /// The page, made by `command`.
 pub fn fit_page(fit: &FitPage, command: &str) -> String {
     let lead = format!("{}, fitted to all examples at once: {}.", fit.learner, fit.status);
     let mut page = Page::new("Fit", &lead);
-    page.tiles(&[
-        Tile { name: fit.measure, value: percent(fit.total, 2) },
+    let mut tiles = vec![Tile { name: fit.measure, value: percent(fit.total, 2) }];
+    tiles.extend(fit.constant.map(|error| Tile { name: "constant guess", value: percent(error, 2) }));
+    tiles.extend([
         Tile { name: "examples", value: count(fit.examples) },
         Tile { name: "tasks", value: count(fit.tasks.len() as u64) },
         Tile { name: "iterations", value: count(fit.objectives.len() as u64) },
         Tile { name: "time", value: duration(fit.seconds) },
     ]);
+    page.tiles(&tiles);
+    page.paragraph(if fit.is_classification { CONSTANT } else { MEAN });
     if let Some(chosen) = &fit.chosen {
         page.section("Cross-validation");
-        fluid(
-            &mut page,
-            &selection_chart(fit, chosen),
-            "Error on examples left out; lower is better. The ring is what was chosen.",
-        );
+        let beside = fit
+            .constant
+            .map_or(String::new(), |error| format!(" The constant guess errs on {}.", percent(error, 2)));
+        let caption =
+            format!("Error on examples left out; lower is better. The ring is what was chosen.{beside}");
+        fluid(&mut page, &selection_chart(fit, chosen), &caption);
     }
     page.section("The search");
     fluid(
@@ -108,15 +133,19 @@ pub fn fit_page(fit: &FitPage, command: &str) -> String {
 }
 
 fn selection_chart(fit: &FitPage, chosen: &Chosen) -> LineChart {
-    let lambda = short_number(chosen.lambda);
+    let lambda = parameter(chosen.lambda);
     let of = if fit.paths.len() > 1 { format!("{}, ", chosen.name) } else { String::new() };
     let text = format!("chosen: {of}lambda {lambda}, {}", percent(chosen.error, 2));
+    let mut tried: Vec<f64> = fit.paths.iter().flat_map(|path| &path.points).map(|point| point.0).collect();
+    tried.sort_by(f64::total_cmp);
+    tried.dedup();
     let y_title = if fit.is_classification { "share of mistakes" } else { "share of variance not explained" };
     LineChart {
         title: "Error of cross-validation against lambda".to_owned(),
-        x_title: "lambda (doubling steps)".to_owned(),
+        x_title: "lambda, at the values tried (logarithmic)".to_owned(),
         y_title: y_title.to_owned(),
         x_steps: Steps::Log2,
+        x_values: tried,
         y_unit: Unit::Percent,
         series: fit
             .paths
@@ -143,31 +172,26 @@ fn objective_chart(objectives: &[f64]) -> LineChart {
     }
 }
 
-/// A number with three digits that count, without zeros behind them.
-fn short_number(value: f64) -> String {
-    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
-    let text =
-        if (1e-4..1e6).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") };
-    minus(&text)
-}
-
 /// The tasks, those that are surest to be badly fitted first; in the order given where labels are no classes.
 fn tasks_table(fit: &FitPage) -> Table {
-    let mistakes = |(_, examples, error): &(String, u64, f64)| (error * *examples as f64).round() as u64;
-    let counts: Vec<(u64, u64)> = fit.tasks.iter().map(|task| (mistakes(task), task.1)).collect();
+    let mistakes = |task: &FittedTask| (task.value * task.examples as f64).round() as u64;
+    let counts: Vec<(u64, u64)> = fit.tasks.iter().map(|task| (mistakes(task), task.examples)).collect();
     let mut columns = vec![("task", Kind::Text), ("examples", Kind::Number), (fit.measure, Kind::Number)];
     let order = if fit.is_classification {
-        columns.push(("at least", Kind::Number));
+        columns.extend([("at least", Kind::Number), ("constant guess", Kind::Number)]);
         by_least_error(&counts)
     } else {
         (0..fit.tasks.len()).collect()
     };
     let rate = |value: f64| Cell::Number(value, percent(value, 2));
     let row = |at: usize| {
-        let (name, examples, value) = &fit.tasks[at];
+        let FittedTask { name, examples, value, constant } = &fit.tasks[at];
         let mut row =
             vec![Cell::Text(name.clone()), Cell::Number(*examples as f64, count(*examples)), rate(*value)];
-        row.extend(fit.is_classification.then(|| rate(least_error(counts[at].0, counts[at].1))));
+        if fit.is_classification {
+            let least = least_error(counts[at].0, counts[at].1);
+            row.extend([rate(least), rate(constant.unwrap_or(f64::NAN))]);
+        }
         row
     };
     Table { columns, rows: order.into_iter().take(ROWS).map(row).collect(), strong: None }
@@ -182,8 +206,16 @@ mod tests {
             learner: "convex".to_owned(),
             status: "converged".to_owned(),
             measure: "training error",
-            tasks: vec![("rare".to_owned(), 1, 1.0), ("known".to_owned(), 1000, 0.3)],
+            tasks: [("rare", 1, 1.0, 0.0), ("known", 1000, 0.3, 0.45)]
+                .map(|(name, examples, value, constant)| FittedTask {
+                    name: name.to_owned(),
+                    examples,
+                    value,
+                    constant: Some(constant),
+                })
+                .into(),
             total: 0.3,
+            constant: Some(0.475),
             examples: 1001,
             objectives: vec![3.0, 2.0],
             paths: vec![Path { name: "p".to_owned(), points: vec![(0.01, 0.4), (0.1, 0.3), (1.0, 0.35)] }],
@@ -213,10 +245,25 @@ mod tests {
     }
 
     #[test]
-    fn lambdas_are_short() {
-        assert_eq!(
-            [0.1, 10.0, 0.012_345, 1e-7, 123_456.0].map(short_number),
-            ["0.1", "10", "0.0123", "1e−7", "123000"]
-        );
+    fn ticks_are_the_lambdas_that_were_tried() {
+        let html = fit_page(&fit(), "c");
+        let chart =
+            html.split("Error of cross-validation").nth(1).and_then(|rest| rest.split("</svg>").next());
+        let chart = chart.expect("a chart");
+        for lambda in ["0.01", "0.1", "1"] {
+            assert_eq!(chart.matches(&format!(">{lambda}</text>")).count(), 1, "{lambda} in {chart}");
+        }
+        assert!(!chart.contains("0.0312") && !chart.contains("doubling"));
+    }
+
+    #[test]
+    fn the_constant_guess_stands_beside_the_error() {
+        let html = fit_page(&fit(), "c");
+        assert!(html.contains("<dt>constant guess</dt><dd>47.50\u{202f}%</dd>"));
+        assert!(html.contains(">constant guess</th>") && html.contains(">45.00\u{202f}%</td>"));
+        assert!(html.contains("The constant guess errs on 47.50"));
+        let real = FitPage { is_classification: false, constant: None, ..fit() };
+        let html = fit_page(&real, "c");
+        assert!(!html.contains("<dt>constant guess</dt>") && html.contains("which explains none"));
     }
 }

@@ -20,6 +20,8 @@ use crate::theme;
 pub const COLUMN: f64 = 1040.0;
 /// The same on a telephone of 390 pixels.
 pub const NARROW_COLUMN: f64 = 358.0;
+/// Two of these fit beside each other in the column, with the space of `.pair`.
+const HALF_COLUMN: f64 = (COLUMN - 32.0) / 2.0;
 
 /// A page under construction; parts appear in the order in which they are added. All text is escaped here.
 pub struct Page {
@@ -80,7 +82,7 @@ impl Page {
         // Wider than the column, a picture may use the whole window.
         let class = if drawing.width() > COLUMN { "breakout" } else { "" };
         let (heading, svg, caption) = (escape(heading), drawing.inline(), captioned(caption, drawing));
-        let hint = sideways_hint(drawing.least_width());
+        let hint = sideways_hint(drawing.least_width(), drawing.least_width());
         self.put(format_args!(
             "<figure class=\"{class}\"><h3>{heading}</h3>{hint}<div class=\"scroll\" tabindex=\"0\">\n{svg}</div>\
              {caption}</figure>\n"
@@ -89,8 +91,12 @@ impl Page {
 
     /// A matrix with a heading and a caption, drawn for wide and for narrow windows.
     pub fn matrix(&mut self, heading: &str, heatmap: &Heatmap, caption: &str) {
+        self.matrix_within(heading, heatmap, caption, COLUMN);
+    }
+
+    fn matrix_within(&mut self, heading: &str, heatmap: &Heatmap, caption: &str, width: f64) {
         self.put(format_args!("<div class=\"matrix\"><h3>{}</h3>\n", escape(heading)));
-        let (wide, narrow) = (heatmap.draw(), heatmap.draw_within(NARROW_COLUMN));
+        let (wide, narrow) = (heatmap.draw_within(width), heatmap.draw_within(NARROW_COLUMN));
         let (inline, below) = (wide.inline(), captioned(caption, &wide));
         let (small, small_below) = (narrow.inline(), captioned(caption, &narrow));
         self.put(format_args!(
@@ -103,15 +109,15 @@ impl Page {
     pub fn fluid_figure(&mut self, wide: &Drawing, narrow: &Drawing, caption: &str) {
         let (caption, wide, narrow) = (captioned(caption, wide), wide.inline(), narrow.inline());
         self.put(format_args!(
-            "<figure><div class=\"wide\">\n{wide}</div><div class=\"narrow\">\n{narrow}</div>{caption}</figure>\n"
+            "<figure><div class=\"wide scroll\">\n{wide}</div><div class=\"narrow\">\n{narrow}</div>{caption}</figure>\n"
         ));
     }
 
-    /// Matrices side by side, below each other where there is no room.
+    /// Two matrices side by side, below each other where there is no room.
     pub fn matrices(&mut self, items: &[report::Relation]) {
         self.body.push_str("<div class=\"pair\">\n");
         for item in items {
-            self.matrix(&item.title, &item.matrix, &item.caption);
+            self.matrix_within(&item.title, &item.matrix, &item.caption, HALF_COLUMN);
         }
         self.body.push_str("</div>\n");
     }
@@ -123,13 +129,15 @@ impl Page {
     }
 
     /// Many small pictures under one legend, each with a heading.
-    pub fn multiples(&mut self, legend: &Drawing, items: &[(String, Drawing)], caption: &str) {
-        self.put(format_args!("<figure>{}<div class=\"multiples\">\n", legend.inline()));
+    pub fn multiples(&mut self, legend: &[Drawing], items: &[(String, Drawing)], caption: &str) {
+        self.body.push_str("<figure><div class=\"legend\">\n");
+        legend.iter().for_each(|entry| self.body.push_str(&entry.inline()));
+        self.body.push_str("</div><div class=\"multiples\">\n");
         for (heading, drawing) in items {
             let (heading, svg) = (escape(heading), drawing.inline());
             self.put(format_args!("<div><h3>{heading}</h3>\n{svg}</div>\n"));
         }
-        self.put(format_args!("</div>{}</figure>\n", captioned(caption, legend)));
+        self.put(format_args!("</div><figcaption>{}</figcaption></figure>\n", escape(caption.trim())));
     }
 
     /// A part that is closed at first and shows a value as indented JSON; of long lists the beginning.
@@ -177,14 +185,19 @@ fn short_lists(value: &Value) -> Value {
     }
 }
 
-/// Says that what follows can be moved sideways, in windows where it cannot fit; nothing if it fits a telephone.
-fn sideways_hint(width: f64) -> String {
-    // The padding of the page in narrow windows.
-    let needs = width + 32.0;
-    let window = [900, 700, 600, 500, 400].into_iter().find(|window| f64::from(*window) <= needs);
-    window.map_or(String::new(), |window| {
-        format!("<p class=\"hint at{window}\" aria-hidden=\"true\">move sideways for more →</p>\n")
-    })
+/// Says that what follows can be moved sideways, wherever its box is narrower than it needs: the style sheet compares the
+/// two. `narrow` is needed in windows of up to 700 pixels, `wide` in others; nothing if it fits everywhere.
+fn sideways_hint(narrow: f64, wide: f64) -> String {
+    // The least that a box has in windows that count as wide.
+    const LEAST_WIDE: f64 = 660.0;
+    if narrow <= NARROW_COLUMN && wide <= LEAST_WIDE {
+        return String::new();
+    }
+    format!(
+        "<p class=\"hint\" style=\"--narrow:{}px;--wide:{}px\" aria-hidden=\"true\">move sideways for more →</p>\n",
+        narrow.ceil(),
+        wide.ceil()
+    )
 }
 
 fn captioned(caption: &str, drawing: &Drawing) -> String {
@@ -211,6 +224,17 @@ mod tests {
         let html = page.finish(bad);
         assert!(!html.contains("<script") && !html.contains('\0'));
         assert_eq!(html.matches("</style>").count(), 1);
+    }
+
+    #[test]
+    fn a_wide_picture_scrolls_in_its_box_and_not_with_the_page() {
+        let drawing = |width: f64| crate::svg::Canvas::default().finish("t", width, 10.0);
+        let mut page = Page::new("t", "l");
+        page.fluid_figure(&drawing(COLUMN), &drawing(NARROW_COLUMN), "c");
+        let html = page.finish("c");
+        // Its least width is more than the column has in windows of 700 to 840 pixels.
+        assert!(html.contains("<div class=\"wide scroll\">\n<svg"), "{html}");
+        assert!(include_str!("style.css").contains(".scroll,.rows{overflow-x:auto"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tables with the best value of a column marked in words as well as in weight.
 
 use super::sideways_hint;
-use crate::svg::{escape, shorten, text_width};
+use crate::svg::{bold_width, escape, shorten, text_width};
 
 /// What a column holds.
 #[derive(Clone, Copy, PartialEq)]
@@ -49,6 +49,12 @@ pub struct Table {
 const OPEN_ROWS: usize = 20;
 /// Longest name.
 const NAME: usize = 32;
+/// From so many columns on, they stand closer together.
+const DENSE: usize = 9;
+/// On a wide screen: the room of words, which wrap; of the mark of the best; and the space behind a column, or a dense one.
+const WORDS: f64 = 192.0;
+const SLOT: f64 = 36.0;
+const WIDE_SPACE: (f64, f64) = (25.6, 16.0);
 /// On a narrow screen: the room of a first column, which wraps, and the space behind a column.
 const FIRST: f64 = 104.0;
 const SPACE: f64 = 13.0;
@@ -57,8 +63,11 @@ impl Table {
     /// The table as HTML, in a box that scrolls when the table is wide or long.
     pub fn html(&self) -> String {
         let long = if self.rows.len() > OPEN_ROWS { " long" } else { "" };
-        let hint = sideways_hint(self.least_width());
-        let mut out = format!("{hint}<div class=\"rows{long}\" tabindex=\"0\"><table>\n<thead><tr>");
+        let dense = if self.is_dense() { " class=\"dense\"" } else { "" };
+        let hint = sideways_hint(self.least_width(), self.wide_width());
+        let mut out = format!(
+            "<div class=\"sideways\">{hint}<div class=\"rows{long}\" tabindex=\"0\"><table{dense}>\n<thead><tr>"
+        );
         for (name, kind) in &self.columns {
             let slot = if kind.is_ranked() { "<span class=\"slot\"></span>" } else { "" };
             out.extend(["<th", align(*kind), ">", &escape(name), slot, "</th>"]);
@@ -72,7 +81,7 @@ impl Table {
             }
             out.push_str("</tr>\n");
         }
-        out.push_str("</tbody></table></div>\n");
+        out.push_str("</tbody></table></div></div>\n");
         out
     }
 
@@ -89,6 +98,27 @@ impl Table {
         });
         let (_, best) = numbers.clone().min_by(|a, b| (sign * a.0).total_cmp(&(sign * b.0)))?;
         numbers.into_iter().any(|(_, text)| text != best).then_some(best)
+    }
+
+    fn is_dense(&self) -> bool {
+        self.columns.len() >= DENSE
+    }
+
+    /// About how wide the table is on a wide screen, where only words wrap.
+    fn wide_width(&self) -> f64 {
+        let space = if self.is_dense() { WIDE_SPACE.1 } else { WIDE_SPACE.0 };
+        let width = |column: usize| {
+            let (heading, kind) = self.columns[column];
+            let slot = if kind.is_ranked() { SLOT } else { 0.0 };
+            let cells = self.rows.iter().enumerate().map(|(at, row)| match &row[column] {
+                Cell::Text(text) if self.strong == Some(at) => bold_width(&shorten(text, NAME), 15.0),
+                Cell::Text(text) => text_width(&shorten(text, NAME), 15.0),
+                Cell::Number(_, text) => slot + text_width(text, 15.0),
+                Cell::Words(_) => WORDS,
+            });
+            space + cells.fold(slot + text_width(heading, 12.8), f64::max)
+        };
+        (0..self.columns.len()).map(width).sum()
     }
 
     /// About how wide the table is on a narrow screen, where headings and the first column wrap.
@@ -158,7 +188,30 @@ mod tests {
             Table { columns, rows: Vec::new(), strong: None }.html()
         };
         assert!(!wide(2).contains("class=\"hint"));
-        assert!(wide(6).contains("class=\"hint at700\"") && wide(6).contains("tabindex"), "{}", wide(6));
+        assert!(wide(6).contains("class=\"hint\"") && wide(6).contains("tabindex"), "{}", wide(6));
+        assert!(wide(6).contains("class=\"sideways\"><p"), "in the box whose width it is compared with");
+        let needs = |html: &str, word: &str| -> f64 {
+            let rest = html.split(word).nth(1).and_then(|rest| rest.split("px").next());
+            rest.and_then(|number| number.parse().ok()).expect("a width")
+        };
+        // Six headings of 14 letters; the first column may wrap on a telephone.
+        assert!((500.0..700.0).contains(&needs(&wide(6), "--narrow:")), "{}", wide(6));
+        assert!(needs(&wide(6), "--wide:") > needs(&wide(6), "--narrow:"));
+        // However wide the table is, the hint knows it, also beyond the column of the page.
+        let twenty = needs(&wide(20), "--wide:");
+        assert!(twenty > crate::page::COLUMN && twenty > 2.0 * needs(&wide(8), "--wide:"), "{twenty}");
+    }
+
+    #[test]
+    fn many_columns_stand_closer_together() {
+        let of = |columns: usize| {
+            let columns = vec![("n", Kind::Number); columns];
+            Table { columns, rows: Vec::new(), strong: None }
+        };
+        assert!(
+            !of(DENSE - 1).html().contains("dense") && of(DENSE).html().contains("<table class=\"dense\">")
+        );
+        assert!(of(DENSE).wide_width() < of(DENSE - 1).wide_width());
     }
 
     #[test]

@@ -55,7 +55,7 @@ _COLUMNS = (
 
 
 def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
+    return "–" if value is None else format(value, form)
 
 
 def _row(name: str, counts: dict[str, Any], real: bool) -> str:

@@ -279,3 +279,63 @@ impl Tally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tally of classes: so many examples that are mistaken and right, of these weights.
+    fn classes(mistaken: (u64, f64), right: (u64, f64)) -> Tally {
+        let mut tally = Tally::default();
+        for ((examples, weight), margin) in [(mistaken, -1.0), (right, 1.0)] {
+            (0..examples).for_each(|_| tally.count(&Scored::class(1.0, weight, margin, None), false, false));
+        }
+        tally
+    }
+
+    #[test]
+    fn the_bound_is_where_the_error_is_one_interval_away() {
+        // The 97.5 % quantile of the normal distribution, from tables.
+        let z = 1.959_963_984_540_054_2;
+        // Wilson's bound p solves (error - p)^2 = z^2 p (1 - p) / n, here without the formula that is tested.
+        for tally in
+            [classes((81, 1.0), (182, 1.0)), classes((15, 3.0), (133, 0.5)), classes((2, 1.0), (0, 1.0))]
+        {
+            let (bound, error, n) = (tally.surely_above(), tally.error(), tally.examples as f64);
+            assert!(bound > 0.0 && bound < error, "{bound} {error}");
+            let found = (error - bound) / (bound * (1.0 - bound) / n).sqrt();
+            assert!((found - z).abs() < 1e-12, "{found} of {tally:?}");
+        }
+        // Newcombe (1998), table I.
+        assert!((classes((81, 1.0), (182, 1.0)).surely_above() - 0.2553).abs() < 5e-5);
+        assert_eq!(classes((0, 1.0), (20, 1.0)).surely_above(), 0.0);
+        assert_eq!(Tally::default().surely_above(), 0.0);
+    }
+
+    #[test]
+    fn the_bound_is_of_the_weighted_error_and_of_examples() {
+        // 10 of 100 examples are mistaken, with half of the weight.
+        let weighted = classes((10, 9.0), (90, 1.0));
+        assert_eq!(weighted.error(), 0.5);
+        let plain = classes((50, 1.0), (50, 1.0));
+        assert_eq!(weighted.surely_above(), plain.surely_above());
+        assert!(weighted.surely_above() > classes((10, 1.0), (90, 1.0)).surely_above());
+        // Weights in other units are no more evidence.
+        assert_eq!(classes((10, 9e6), (90, 1e6)).surely_above(), weighted.surely_above());
+    }
+
+    #[test]
+    fn the_bound_of_real_labels_is_below_the_rmse_by_its_spread() {
+        let mut tally = Tally::default();
+        for at in 0..200 {
+            let error = if at % 2 == 0 { 3.0 } else { -3.0 };
+            tally.count(&Scored::real(1.0, 1.0, 1.0 + error, None), false, false);
+        }
+        // The deviation of an RMSE of n normal errors is RMSE / sqrt(2 n), here a twentieth.
+        let expected = 3.0 * (1.0 - 1.959_963_984_540_054 / 20.0);
+        assert!((tally.surely_above() - expected).abs() < 1e-12, "{}", tally.surely_above());
+        let mut one = Tally::default();
+        one.count(&Scored::real(1.0, 1.0, 100.0, None), false, false);
+        assert_eq!(one.surely_above(), 0.0, "one error says nothing");
+    }
+}

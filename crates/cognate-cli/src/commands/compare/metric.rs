@@ -5,7 +5,7 @@ use cognate::fit::Kind;
 use cognate::metrics::{Measures, Ranking, Scored, Tally};
 use cognate_lab::influence;
 use cognate_lab::statistics::mean;
-use cognate_plot::numbers::{percent, significant};
+use cognate_plot::numbers::{NO_VALUE, percent, significant};
 
 /// A metric by which learners are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -78,7 +78,7 @@ impl Metric {
     /// A value as people read it.
     pub(super) fn show(self, value: f64) -> String {
         match self {
-            _ if !value.is_finite() => "–".to_owned(),
+            _ if !value.is_finite() => NO_VALUE.to_owned(),
             Self::Error | Self::F1 => percent(value, 2),
             Self::LogLoss | Self::Auc => format!("{value:.4}"),
             Self::Rmse | Self::Mae => significant(value),
@@ -103,7 +103,7 @@ impl Metric {
     pub(super) fn show_change(self, value: f64, before: f64) -> String {
         let change = self.change(value, before);
         match self {
-            _ if !change.is_finite() => "–".to_owned(),
+            _ if !change.is_finite() => NO_VALUE.to_owned(),
             Self::Auc => format!("{}{:.4}", sign(change), change.abs()),
             Self::F1 => format!("{}{:.2} pt", sign(change), 100.0 * change.abs()),
             _ => format!("{}{}", sign(change), percent(change.abs(), 1)),

@@ -23,12 +23,10 @@ pub(super) fn write_report(
 ) -> anyhow::Result<()> {
     let seconds: f64 = ranking.results.iter().flat_map(|results| &results.runs).map(|run| run.seconds).sum();
     let mut notes = vec![format!("{}.", heading(ranking, is_chosen).join(". "))];
+    let orders = ranking.results[0].runs.len();
     notes.push(format!(
-        "Numbers are means over {} of the same examples, ± their deviation. All runs together took {}.{}",
-        match ranking.results[0].runs.len() {
-            1 => "one order".to_owned(),
-            orders => format!("{orders} orders"),
-        },
+        "{}All runs together took {}.{}",
+        if orders > 1 { "Numbers are means over the shuffles, ± their deviation. " } else { "" },
         duration(seconds),
         match tried(ranking) {
             none if none.is_empty() => none,
@@ -45,7 +43,8 @@ pub(super) fn write_report(
         outliers: Vec::new(),
         truth: None,
         comparison: Some(comparison(ranking)),
-        orders: ranking.results[0].runs.len() as u64,
+        judged_by: Some(ranking.contest.metric.name()),
+        orders: orders as u64,
         command: command_line(),
     });
     std::fs::write(path, page).with_context(|| format!("--report {}", path.display()))?;

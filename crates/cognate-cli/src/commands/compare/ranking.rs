@@ -4,7 +4,7 @@ use cognate::fit::Kind;
 use cognate::metrics::Measures;
 use cognate::stream::Memory;
 use cognate_lab::statistics::{deviation, mean, paired_test};
-use cognate_plot::numbers::percent;
+use cognate_plot::numbers::{NO_VALUE, percent};
 
 use super::contest::{Contest, Passed, Results};
 use super::entries::{Family, Lineup};
@@ -82,7 +82,7 @@ impl Results {
 /// A p-value as people read it.
 pub(super) fn chance_text(chance: f64) -> String {
     match chance {
-        chance if chance.is_nan() => "–".to_owned(),
+        chance if chance.is_nan() => NO_VALUE.to_owned(),
         chance if chance < 0.001 => "p < 0.001".to_owned(),
         chance => format!("p = {chance:.3}"),
     }

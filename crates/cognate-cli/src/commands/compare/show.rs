@@ -57,10 +57,11 @@ pub(super) fn further(metric: Metric) -> Vec<Metric> {
     all.into_iter().filter(|other| *other != metric).collect()
 }
 
-/// How much a learner with sharing differs from its own independent form: of the form with sharing, or the pooled one.
+/// How much the form of a learner that shares differs from its own independent one; none where no form shares in part: one
+/// model for all is another thing, with a column of its own.
 pub(super) fn sharing(ranking: &Ranking<'_>, row: &Row<'_>) -> Option<(String, f64)> {
     let metric = ranking.contest.metric;
-    let who = row.shared.or(row.pooled)?;
+    let who = row.shared?;
     let gain = ranking.gains[who]?;
     let value = |who: usize| ranking.results[who].value(metric);
     Some((metric.show_change(value(who), value(gain.of)), gain.chance))
