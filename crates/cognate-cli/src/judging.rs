@@ -228,6 +228,9 @@ pub(crate) fn label_name(names: &LabelNames, positive: bool) -> String {
 
 /// Says that there is one class only.
 pub(crate) fn one_class(total: &Tally, names: &LabelNames) -> Option<String> {
+    if total.kind() != Some(Kind::Classification) {
+        return None;
+    }
     let positive = match (total.positives(), total.negatives()) {
         (0, 0) => return None,
         (_, 0) => true,

@@ -86,7 +86,13 @@ fn load(
     let read = config.reader(inputs(&args.data)?, read)?.into_memory();
     let is_real = lineup.kind == Kind::Classification && read.as_ref().is_err_and(is_real_label);
     let read = bad_lines.finish_with(read);
-    let memory = if is_real { read.with_context(takers)? } else { read? };
+    let memory = if is_real {
+        read.with_context(|| {
+            format!("--metric rmse (or mae) compares learners of real labels; {}", takers())
+        })?
+    } else {
+        read?
+    };
     bad_lines.warn(memory.skipped());
     if memory.is_empty() {
         bail!("{} holds no examples", args.data[0].display());

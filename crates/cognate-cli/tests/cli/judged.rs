@@ -123,6 +123,14 @@ fn a_file_learnt_twice_is_said() {
 }
 
 #[test]
+fn real_labels_are_no_class_of_their_own() {
+    let folder = Folder::with("real.svm", "34.83 task:a 1:1\n12.5 task:a 1:2\n1 task:b 1:1\n");
+    folder.output("learn real.svm --set loss=squares --quiet --model m.cog");
+    let said = folder.run("predict real.svm --model m.cog").stderr;
+    assert!(said.contains("3 labelled examples: RMSE") && !said.contains("every label"), "{said}");
+}
+
+#[test]
 fn traces_have_real_labels_as_they_are() {
     let folder = Folder::with("real.svm", "34.83 task:a 1:1\n-1234.5 task:a 1:2\n1 task:b 1:1\n");
     folder.output("learn real.svm --set loss=squares --quiet --trace t.jsonl");
