@@ -29,6 +29,7 @@ pub(crate) mod weighted {
     use super::{MOST, check};
 
     /// Writes it.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
     pub(crate) fn serialize<S: Serializer>(count: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         if count.fract() == 0.0 && *count <= MOST as f64 {
             serializer.serialize_u64(*count as u64)

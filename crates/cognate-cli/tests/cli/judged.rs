@@ -201,7 +201,7 @@ fn a_task_in_other_units_is_named_where_it_decides() {
 fn areas_in_bins_say_how_wrong_they_can_be() {
     let line = |at: u32| {
         let (task, feature) = (at % 2 + 1, at.wrapping_mul(2_654_435_761) >> 24);
-        let label = if (feature + at * 7 % 97) % 3 == 0 { 1 } else { -1 };
+        let label = if (feature + at * 7 % 97).is_multiple_of(3) { 1 } else { -1 };
         format!("{label} qid:{task} {}:1\n", feature % 50 + 1)
     };
     let folder = Folder::with("a.svm", (0..1_000_400).map(line).collect::<String>());

@@ -152,13 +152,12 @@ fn syntax_message(message: &str, text: &[u8], at: usize) -> String {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_');
     let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
     // What is no word is one character.
-    let length = if length == 0 { rest.utf8_chunks().next().map_or(0, first_length) } else { length };
+    let first = || {
+        let chunk = rest.utf8_chunks().next()?;
+        Some(chunk.valid().chars().next().map_or(chunk.invalid().len(), char::len_utf8))
+    };
+    let length = if length == 0 { first().unwrap_or(0) } else { length };
     format!("found {} in place of {missing}", shown(&rest[..length]))
-}
-
-/// Bytes of the first character.
-fn first_length(chunk: std::str::Utf8Chunk<'_>) -> usize {
-    chunk.valid().chars().next().map_or(chunk.invalid().len(), char::len_utf8)
 }
 
 /// Places of keys in [`JsonlConfig::keys`].

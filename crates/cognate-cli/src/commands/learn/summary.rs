@@ -108,6 +108,7 @@ struct PassRow {
 
 /// Lines by the class that was predicted.
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "they stand beside the numbers of single examples")]
 struct ClassRow {
     multiclass_examples: u64,
     multiclass_mistakes: u64,
