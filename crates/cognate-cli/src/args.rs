@@ -543,6 +543,9 @@ pub(crate) struct ExportArgs {
     /// Write here: .csv (task, feature, part, value), .jsonl (a line per vector) or .safetensors (sparse rows)
     #[arg(long, value_name = "FILE")]
     pub(crate) to: PathBuf,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub(crate) overwrite: bool,
 }
 
 /// `cognate relations`.

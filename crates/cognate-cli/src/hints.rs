@@ -1,6 +1,6 @@
 //! Ways out of errors, as flags and commands of this program.
 
-use cognate::Hint;
+use cognate::{Hint, NamedColumn};
 
 /// What to do about an error.
 pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
@@ -51,6 +51,15 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
              by the number of examples"
         }
         Hint::NameColumns => "--label-column and --task-column name the columns",
+        Hint::SpellColumn(column) => match column {
+            NamedColumn::Weight => "--weight-column is spelt as in the header",
+            NamedColumn::Id => "--id-column is spelt as in the header",
+            NamedColumn::Time => "--time-column is spelt as in the header",
+            NamedColumn::Offset => "--offset-column is spelt as in the header",
+            NamedColumn::Ignored => "names of --ignore are spelt as in the header",
+            NamedColumn::Categorical => "names of --categorical are spelt as in the header",
+            _ => return None,
+        },
         Hint::Categorical => {
             "leave a missing cell empty, or write NA; name a column of texts that may look like numbers with --categorical"
         }

@@ -2,17 +2,49 @@
 
 use cognate::fit::Kind;
 use cognate::metrics::{Areas, LabelRuns, Metrics, Overlap, Ranking, Tally};
-use cognate::run::{Progress, RoundReport};
-use cognate::stream::LabelNames;
+use cognate::run::{ClassReport, Progress, RoundReport};
+use cognate::stream::{Format, LabelNames, Order, ReadRemarks};
 use cognate::{Model, TaskId};
 
 use crate::output::shown_name;
+use crate::strangers::column_warnings;
 use cognate_plot::numbers::{NO_VALUE, count};
 
 /// Share of examples learnt before from which on a run says so.
 const MANY: f64 = 0.2;
 /// A share of fewer examples says little.
 const FEW: u64 = 10;
+
+/// Lines by the class that was predicted, where labels are classes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ClassTally {
+    pub(crate) lines: u64,
+    pub(crate) mistakes: u64,
+    weight: f64,
+    wrong: f64,
+}
+
+impl ClassTally {
+    /// Counts a line.
+    pub(crate) fn count(&mut self, is_mistake: bool, weight: f64) {
+        self.lines += 1;
+        self.mistakes += u64::from(is_mistake);
+        self.weight += weight;
+        self.wrong += if is_mistake { weight } else { 0.0 };
+    }
+
+    /// The share of mistakes, by weight; none before the first line.
+    pub(crate) fn error(&self) -> Option<f64> {
+        (self.weight > 0.0).then(|| self.wrong / self.weight)
+    }
+
+    /// In a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let error = shown(self.error(), |error| share_text(error, 2));
+        let lines = if self.lines == 1 { "line" } else { "lines" };
+        format!("multiclass error {error} ({} of {} {lines})", count(self.mistakes), count(self.lines))
+    }
+}
 
 /// Follows a run.
 pub(crate) struct Judge {
@@ -26,12 +58,19 @@ pub(crate) struct Judge {
     began: Tally,
     ended: u32,
     passes: Vec<Pass>,
+    /// Where labels are classes: whether they can be followed, and what came of it, in all and in the pass.
+    are_classes: bool,
+    follows_classes: bool,
+    classes: ClassTally,
+    classes_of_pass: ClassTally,
 }
 
 /// One of several passes.
 pub(crate) struct Pass {
     pub(crate) tally: Tally,
     pub(crate) auc: Option<f64>,
+    /// Where labels are classes.
+    pub(crate) classes: Option<ClassTally>,
 }
 
 /// What a judge has found.
@@ -40,14 +79,27 @@ pub(crate) struct Judged {
     /// The passes, where there were several.
     pub(crate) passes: Vec<Pass>,
     pub(crate) runs: LabelRuns,
+    /// Where labels are classes, and the examples of a line came together.
+    pub(crate) classes: Option<ClassTally>,
+    /// Whether they did not.
+    lines_apart: bool,
     /// Examples that the model had seen before the run.
     before: u64,
+    /// What the text turned out to be.
+    remarks: ReadRemarks,
+    /// Where tasks would be named, if the text names none.
+    task_place: &'static str,
 }
 
 impl Judge {
-    /// Begins with a run of so many passes.
-    pub(crate) fn new(model: &Model, passes: u32) -> Self {
+    /// Begins with a run of so many passes, in this order.
+    pub(crate) fn new(model: &Model, passes: u32, order: Order) -> Self {
+        let are_classes = model.config().one_vs_all;
         Self {
+            are_classes,
+            follows_classes: are_classes && order.is_as_read(),
+            classes: ClassTally::default(),
+            classes_of_pass: ClassTally::default(),
             is_class: model.kind() == Some(Kind::Classification),
             ranking: Ranking::default(),
             of_pass: (passes > 1).then(Ranking::default),
@@ -70,6 +122,18 @@ impl Judge {
         }
     }
 
+    /// Whether it wants to see lines by their classes.
+    pub(crate) fn follows_classes(&self) -> bool {
+        self.follows_classes
+    }
+
+    /// After every labelled line, where labels are classes.
+    pub(crate) fn observe_class(&mut self, report: &ClassReport) {
+        for tally in [&mut self.classes, &mut self.classes_of_pass] {
+            tally.count(report.is_mistake(), report.weight);
+        }
+    }
+
     /// After every batch.
     pub(crate) fn batch_done(&mut self, progress: Progress, metrics: &Metrics) {
         if progress.passes > self.ended {
@@ -81,9 +145,10 @@ impl Judge {
     fn end_pass(&mut self, metrics: &Metrics) {
         let Some(of_pass) = &mut self.of_pass else { return };
         let (now, ranking) = (*metrics.total(), std::mem::take(of_pass));
-        let tally = now.since(&self.began);
+        let (tally, classes) = (now.since(&self.began), std::mem::take(&mut self.classes_of_pass));
         if tally.examples > 0 {
-            self.passes.push(Pass { tally, auc: ranking.auc().map(|auc| auc.value) });
+            let classes = self.follows_classes.then_some(classes);
+            self.passes.push(Pass { tally, auc: ranking.auc().map(|auc| auc.value), classes });
         }
         self.began = now;
     }
@@ -96,7 +161,11 @@ impl Judge {
             areas: self.ranking.areas(),
             passes: self.passes,
             runs: self.ranking.label_runs(),
+            classes: self.follows_classes.then_some(self.classes),
+            lines_apart: self.are_classes && !self.follows_classes,
             before: self.before,
+            remarks: ReadRemarks::default(),
+            task_place: "",
         }
     }
 }
@@ -112,9 +181,31 @@ impl Judged {
         self.areas.total().map(|auc| auc.value)
     }
 
+    /// The most by which binning can have changed the area of a task; none where it is exact.
+    pub(crate) fn task_error(&self, task: TaskId) -> Option<f64> {
+        self.areas.task(task).map(|auc| auc.error).filter(|error| *error > 0.0)
+    }
+
+    /// The same of all examples.
+    pub(crate) fn total_error(&self) -> Option<f64> {
+        self.areas.total().map(|auc| auc.error).filter(|error| *error > 0.0)
+    }
+
+    /// The same, of a text in this format.
+    pub(crate) fn read_from(self, format: &Format, remarks: ReadRemarks) -> Self {
+        let task_place = match format {
+            Format::Svm(_) => "a line names its task by qid:7 or task:NAME",
+            Format::Vw(_) => "a line names its task by its tag, or in the namespace of --task-namespace",
+            Format::Csv(_) => "--task-column says which column names it",
+            _ => "--task-key says which key names it",
+        };
+        Self { remarks, task_place, ..self }
+    }
+
     /// What misleads about the numbers unless it is known, a line each.
     pub(crate) fn notes(&self, model: &Model) -> Vec<String> {
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> =
+            column_warnings(&self.remarks.columns, "columns are new to the model").collect();
         let total = model.metrics().total();
         notes.extend(sorted_labels(&self.runs).map(|note| format!("warning: {note}")));
         let learnt = model.metrics().learnt();
@@ -138,18 +229,40 @@ impl Judged {
                     count(total.examples),
                 ));
             }
+            if let Some(classes) = self.classes.filter(|classes| self.before > 0 && classes.lines > 0) {
+                notes.push(format!(
+                    "note: the multiclass error is of the {} lines of this run",
+                    count(classes.lines)
+                ));
+            }
             notes.extend(self.areas.total().filter(|auc| auc.error > 0.0).map(|auc| {
-                format!("note: AUC of more than a million examples, in bins: within {:.1e}", auc.error)
+                let of_tasks = self.areas.largest_task_error();
+                let of_tasks = of_tasks
+                    .map_or_else(String::new, |error| format!(", and that of every task within {error:.1e}"));
+                format!(
+                    "note: AUC of more than a million examples, in bins: within {:.1e}{of_tasks}",
+                    auc.error
+                )
             }));
         }
         notes
     }
 
-    /// Why a number has no value, a line each: nothing that could mislead.
-    pub(crate) fn gaps(model: &Model) -> Vec<String> {
+    /// What all lines have in common, and why a number has no value, a line each: nothing that could mislead.
+    pub(crate) fn gaps(&self, model: &Model) -> Vec<String> {
         let total = model.metrics().total();
+        let mut gaps = Vec::new();
+        if !self.remarks.names_tasks && total.examples + model.metrics().unlabelled() > 0 {
+            gaps.push(format!("note: no line names a task, so all are of one, default; {}", self.task_place));
+        }
+        if self.lines_apart {
+            gaps.push(
+                "note: no multiclass error: in this order the examples of a line, one of every class, are not together"
+                    .to_owned(),
+            );
+        }
         if total.kind() != Some(Kind::Classification) {
-            return Vec::new();
+            return gaps;
         }
         let unknown = total.constant_error().is_none().then(|| {
             format!(
@@ -157,14 +270,15 @@ impl Judged {
                  {NO_VALUE} (an earlier version saved the model, or a task was forgotten)"
             )
         });
-        one_class(total, model.label_names()).into_iter().chain(unknown).collect()
+        gaps.extend(one_class(total, model.label_names()).into_iter().chain(unknown));
+        gaps
     }
 
     /// All of them without saying how grave each is.
     pub(crate) fn plain_notes(&self, model: &Model) -> Vec<String> {
         let plain =
             |note: &String| note.split_once(": ").map_or_else(|| note.clone(), |(_, rest)| rest.to_owned());
-        self.notes(model).iter().chain(&Self::gaps(model)).map(plain).collect()
+        self.notes(model).iter().chain(&self.gaps(model)).map(plain).collect()
     }
 }
 

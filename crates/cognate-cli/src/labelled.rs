@@ -4,7 +4,7 @@ use cognate::fit::Kind;
 use cognate::metrics::{Overlap, Ranking, Reliability, Scored, Tally};
 use cognate::{Example, Model};
 
-use crate::judging::{one_class, second_sentence, sentence};
+use crate::judging::{ClassTally, one_class, second_sentence, sentence};
 use crate::output::table;
 use cognate_plot::numbers::{NO_VALUE, count};
 
@@ -15,6 +15,8 @@ pub(crate) struct Labelled {
     ranking: Ranking,
     reliability: Reliability,
     learnt: Overlap,
+    /// Lines, where labels are classes.
+    classes: ClassTally,
 }
 
 impl Labelled {
@@ -41,6 +43,11 @@ impl Labelled {
         }
     }
 
+    /// Counts a line with a label, where labels are classes.
+    pub(crate) fn count_class(&mut self, is_mistake: bool, weight: f64) {
+        self.classes.count(is_mistake, weight);
+    }
+
     /// What labelled examples tell; nothing without any.
     pub(crate) fn lines(&self, model: &Model) -> Vec<String> {
         if self.tally.examples == 0 {
@@ -51,6 +58,7 @@ impl Labelled {
         let noun = if examples == 1 { "example" } else { "examples" };
         let mut lines = vec![format!("{} labelled {noun}: {}", count(examples), sentence(&self.tally, auc))];
         lines.extend(second_sentence(&self.tally));
+        lines.extend((self.classes.lines > 0).then(|| self.classes.sentence()));
         lines.extend(one_class(&self.tally, model.label_names()));
         if self.learnt.known > 0 {
             let known = self.learnt.share().unwrap_or_default() * examples as f64;

@@ -77,7 +77,7 @@ pub(crate) fn counted_run(
             mistakes: total.mistakes,
             value: judging(total),
             updates: total.updates,
-            measures: judged.map_or_else(Vec::new, |judged| measures(total, judged.total())),
+            measures: judged.map_or_else(Vec::new, |judged| measures(total, judged)),
             notes: judged.map_or_else(Vec::new, |judged| judged.plain_notes(model)),
             seconds,
             peak_memory_bytes: peak_memory_bytes(),
@@ -125,7 +125,7 @@ fn cells(tally: &Tally, judged: Option<&Judged>, task: TaskId) -> Vec<Cell> {
 }
 
 /// What a run is judged by, in words.
-fn measures(total: &Tally, auc: Option<f64>) -> Vec<(&'static str, String)> {
+fn measures(total: &Tally, judged: &Judged) -> Vec<(&'static str, String)> {
     let share = |value: Option<f64>| shown(value, |value| percent(value, 2));
     if total.kind() == Some(Kind::Regression) {
         return vec![
@@ -136,16 +136,18 @@ fn measures(total: &Tally, auc: Option<f64>) -> Vec<(&'static str, String)> {
             ("loss", shown(total.loss(), significant)),
         ];
     }
-    vec![
+    let mut measures = vec![
         ("error", percent(total.error(), 2)),
         ("error of the constant guess so far", share(total.constant_error())),
         ("balanced error", share(total.balanced_error())),
         ("precision", percent(total.precision(), 2)),
         ("recall", percent(total.recall(), 2)),
-        ("AUC", shown(auc, digits)),
+        ("AUC", shown(judged.total(), digits)),
         ("log loss", shown(total.log_loss(), digits)),
         ("Brier score", shown(total.brier(), digits)),
-    ]
+    ];
+    measures.extend(judged.classes.map(|classes| ("multiclass error", share(classes.error()))));
+    measures
 }
 
 /// The command as it was typed, for the foot of a page.

@@ -41,7 +41,7 @@ impl Strangers {
     }
 
     /// What there is to say about it.
-    pub(crate) fn lines(&self, ColumnsApart { missing, unknown, .. }: &ColumnsApart) -> Vec<String> {
+    pub(crate) fn lines(&self, columns: &ColumnsApart) -> Vec<String> {
         let mut lines = Vec::new();
         if self.without_features > 0 {
             lines.push(format!(
@@ -50,14 +50,7 @@ impl Strangers {
                 count(self.lines)
             ));
         }
-        for (columns, what) in [
-            (missing, "columns of the model are missing"),
-            (unknown, "columns are new to the model, and ignored"),
-        ] {
-            if !columns.is_empty() {
-                lines.push(format!("warning: {what}: {}", listed(columns, columns.len())));
-            }
-        }
+        lines.extend(column_warnings(columns, "columns are new to the model, and ignored"));
         if self.of_new_tasks > 0 {
             lines.push(format!(
                 "note: {} of {} lines are of tasks that the model has not met: {}",
@@ -68,6 +61,18 @@ impl Strangers {
         }
         lines
     }
+}
+
+/// Says which columns differ from those that a model knew; `new` is what becomes of those that it did not.
+pub(crate) fn column_warnings(
+    ColumnsApart { missing, unknown, .. }: &ColumnsApart,
+    new: &str,
+) -> impl Iterator<Item = String> {
+    let apart = [(missing, "columns of the model are missing"), (unknown, new)];
+    apart
+        .into_iter()
+        .filter(|(columns, _)| !columns.is_empty())
+        .map(|(columns, what)| format!("warning: {what}: {}", listed(columns, columns.len())))
 }
 
 /// The first of some names.

@@ -4,7 +4,7 @@ use cognate::InteractionFileError;
 use cognate::fit::FitError;
 use cognate::model::OpenError;
 use cognate::stream::TableError;
-use cognate::{ConfigError, Hint, RunError, SnapshotError, StreamError, UnknownTask};
+use cognate::{ConfigError, Hint, NamedColumn, RunError, SnapshotError, StreamError, UnknownTask};
 use pyo3::prelude::*;
 
 mod classes {
@@ -122,6 +122,15 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::NameColumns => {
             "stream={\"format\": {\"csv\": {\"label_column\": …, \"task_column\": …}}} names the columns"
         }
+        Hint::SpellColumn(column) => match column {
+            NamedColumn::Weight => "`weight-column` is spelt as in the header",
+            NamedColumn::Id => "`id-column` is spelt as in the header",
+            NamedColumn::Time => "`time-column` is spelt as in the header",
+            NamedColumn::Offset => "`offset-column` is spelt as in the header",
+            NamedColumn::Ignored => "names in `ignore` are spelt as in the header",
+            NamedColumn::Categorical => "names in `categorical` are spelt as in the header",
+            _ => return None,
+        },
         Hint::Categorical => {
             "leave a missing cell empty; name columns of texts that may look like numbers in `categorical`"
         }

@@ -42,6 +42,8 @@ pub enum Hint {
     NameTimes,
     /// Name the columns of labels and tasks.
     NameColumns,
+    /// Spell a column that the config names as the header does.
+    SpellColumn(NamedColumn),
     /// Leave missing cells empty; say which columns are categories.
     Categorical,
     /// Leave the number of features out.
@@ -68,4 +70,22 @@ pub enum Hint {
     Fit,
     /// The learner keeps examples, which can be listed.
     Supports,
+}
+
+/// A column that a config names, other than those of labels and tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NamedColumn {
+    /// That of weights.
+    Weight,
+    /// That of ids.
+    Id,
+    /// That of times.
+    Time,
+    /// That of offsets.
+    Offset,
+    /// One to be left out.
+    Ignored,
+    /// One whose cells are texts, whatever they look like.
+    Categorical,
 }

@@ -103,7 +103,7 @@ pub use config::RunConfig;
 pub use error::{ConfigError, ConfigProblem, SnapshotError, UnknownTask};
 pub use example::{BIAS_FEATURE, Example, LARGEST_VALUE, SparseError, SparseView, TaskId};
 pub use feature_names::{FeatureNames, NamesByFeature, Naming};
-pub use hint::Hint;
+pub use hint::{Hint, NamedColumn};
 pub use interaction::InteractionFileError;
 pub use learner::{Inspect, LearnOne, Outcome, OwnWeights, Part, Parts, Predict, SharedVector, Support};
 pub use metrics::Metrics;

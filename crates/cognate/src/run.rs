@@ -1,5 +1,6 @@
 //! The loop, once: examples to learner to counts to observers.
 
+mod classes;
 mod rare;
 
 use std::num::NonZeroUsize;
@@ -21,6 +22,8 @@ use crate::stream::{Batch, Order, Stream, StreamConfig, StreamError};
 use crate::tasks::Tasks;
 
 pub use crate::query::Draws;
+use classes::ClassLines;
+pub use classes::ClassReport;
 pub use rare::Rare;
 use rare::{check_fit, check_rare};
 
@@ -78,6 +81,15 @@ pub trait Observer {
 
     /// Called after an example without a label was predicted and counted.
     fn observe_unlabelled(&mut self, _report: &UnlabelledReport<'_>, _tasks: &Tasks, _metrics: &Metrics) {}
+
+    /// Whether it wants [`Self::observe_class`]: every line then costs the margins of all classes once more. The examples of
+    /// a line must come together, as they do in the order of a file.
+    fn follows_classes(&self) -> bool {
+        false
+    }
+
+    /// Called after a labelled line of `one-vs-all`, when all of its examples have come.
+    fn observe_class(&mut self, _report: &ClassReport) {}
 
     /// Called after a batch of a few hundred examples, when the model can be saved: it holds whole rounds. With two threads,
     /// also several times a second while the stream waits for input. A break ends the run as if the stream had ended.
@@ -341,6 +353,7 @@ fn introduce(model: &mut Model, batch: &Batch) -> Result<(), RunError> {
 /// A run under way: how rounds are made, where examples do not come one by one, and what it keeps at hand.
 struct Run<'a> {
     rounds: Option<(Grouper, LearnRound)>,
+    classes: Option<ClassLines>,
     aside: Aside<'a>,
 }
 
@@ -365,7 +378,9 @@ impl<'a> Run<'a> {
             Serve::All if model.config.simultaneous => Some((grouper_of(model, inputs), learn_round)),
             Serve::All => None,
         };
-        Self { rounds, aside: Aside { outcomes: Vec::new(), asker, observer } }
+        let follows = model.config.one_vs_all && observer.follows_classes();
+        let classes = follows.then(|| ClassLines::new(model));
+        Self { rounds, classes, aside: Aside { outcomes: Vec::new(), asker, observer } }
     }
 
     /// Learns a batch whose tasks and names the model knows.
@@ -380,9 +395,15 @@ impl<'a> Run<'a> {
         }
         check_rare(about, batch)?;
         check_fit(model, batch)?;
-        let Self { rounds, aside } = self;
+        let Self { rounds, classes, aside } = self;
+        let is_plain = aside.asker.asks_all() && !batch.has_unlabelled() && !batch.has_zero_weights();
+        if let Some(classes) = classes.as_mut().filter(|_| batch.is_empty()) {
+            // A pass has ended.
+            classes.end(&mut *aside.observer);
+        }
         match rounds {
-            None if aside.asker.asks_all() && !batch.has_unlabelled() && !batch.has_zero_weights() => {
+            // What a line is predicted as is known only before any of its examples is learnt.
+            None if is_plain && classes.is_none() => {
                 let (outcomes, weighed) = (&mut aside.outcomes, model.weigh_all(batch));
                 model.learner.as_learn_one().learn_batch(&weighed, outcomes);
                 check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
@@ -395,6 +416,9 @@ impl<'a> Run<'a> {
             }
             None => {
                 for at in 0..batch.len() {
+                    if let Some(classes) = classes {
+                        classes.follow(model, batch.example(at), &mut *aside.observer);
+                    }
                     learn_where_asked(model, batch, at, aside)?;
                 }
                 check_overflow(model, 0)?;
@@ -405,6 +429,9 @@ impl<'a> Run<'a> {
                     if grouper.ends_before(example, origin, &model.tasks)? {
                         learn_round(model, grouper.round(), aside)?;
                         grouper.next_round();
+                    }
+                    if let Some(classes) = classes {
+                        classes.follow(model, example, &mut *aside.observer);
                     }
                     if grouper.push(example, origin, &model.tasks)? {
                         learn_round(model, grouper.round(), aside)?;
@@ -422,6 +449,9 @@ impl<'a> Run<'a> {
             && grouper.finish(&model.tasks)?
         {
             learn_round(model, grouper.round(), &mut self.aside)?;
+        }
+        if let Some(classes) = &mut self.classes {
+            classes.end(&mut *self.aside.observer);
         }
         Ok(())
     }

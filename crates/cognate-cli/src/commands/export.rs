@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::load_model;
 use super::predict::write_csv_field;
 use crate::args::ExportArgs;
+use crate::output::Advised;
 
 /// Runs the command.
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
@@ -22,6 +23,12 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         "safetensors" => write_safetensors,
         _ => bail!("--to {}: expected a name that ends in .csv, .jsonl or .safetensors", path.display()),
     };
+    // An empty file holds nothing that could be lost, and what is no file, as /dev/null, nothing at all.
+    if !args.overwrite && std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0) {
+        let message = format!("--to {}: the file exists, and what it holds would be lost", path.display());
+        let advice = "--overwrite replaces it; or name another file".to_owned();
+        return Err(Advised { message, advice }.into());
+    }
     let model = load_model(&args.model)?;
     let export = model.export()?;
     let named = || format!("--to {}", path.display());

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use cognate::algorithms::Protocol;
 use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
-use cognate::run::{Observer, Progress, RoundReport, RunOptions, UnlabelledReport};
+use cognate::run::{ClassReport, Observer, Progress, RoundReport, RunOptions, UnlabelledReport};
 use cognate::stream::{Format, Input, Labels, ReadOptions, StreamConfig};
 use cognate::{Model, ModelLock, RunConfig, RunError, Tasks};
 use serde_json::json;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         interrupt,
         bad_lines,
         table: Progressive::start(quiet, &model, known_size(&sources, &stream_config)),
-        judge: Judge::new(&model, stream_config.passes),
+        judge: Judge::new(&model, stream_config.passes, stream_config.order),
         saver: Saver::new(args.model.clone(), args.save_every, &model),
         stopped: false,
     };
@@ -74,8 +74,8 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     let stopped = watch.stopped;
     let skipped = learnt.as_ref().map_or(0, |progress| progress.skipped);
     let run = Finished { seconds, skipped, ..before.until(&model) };
-    let judge = std::mem::replace(&mut watch.judge, Judge::new(&model, 1));
-    let judged = judge.finish(model.metrics());
+    let judge = std::mem::replace(&mut watch.judge, Judge::new(&model, 1, stream_config.order));
+    let judged = judge.finish(model.metrics()).read_from(&stream_config.format, stream.remarks());
     let note = write_outputs(args, &model, &run, &judged, learnt.err(), &mut watch)?;
     warn(args, &run, stopped);
     watch.bad_lines.warn(run.skipped);
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     }
     if !quiet {
         model.learner().as_inspect().remarks().iter().for_each(|remark| say(remark));
-        Judged::gaps(&model).iter().for_each(|note| say(note));
+        judged.gaps(&model).iter().for_each(|note| say(note));
     }
     // What misleads is said all the same; JSON has it in the summary.
     let is_silent = |note: &&String| quiet && args.json && !note.starts_with("warning: ");
@@ -284,6 +284,14 @@ impl Observer for Watch {
         if let Some(ask) = self.ask.as_mut().filter(|_| report.queried) {
             ask.write(report, tasks);
         }
+    }
+
+    fn follows_classes(&self) -> bool {
+        self.judge.follows_classes()
+    }
+
+    fn observe_class(&mut self, report: &ClassReport) {
+        self.judge.observe_class(report);
     }
 
     fn batch_done(&mut self, progress: Progress, model: &Model) -> ControlFlow<()> {

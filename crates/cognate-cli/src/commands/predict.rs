@@ -76,6 +76,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
 struct Seen {
     /// The best class so far of a line that is an example of every class.
     best: Option<(TaskId, f64)>,
+    /// The class of that line, if it has come.
+    class: Option<TaskId>,
     /// Predictions beside the labels of examples that have one.
     labelled: Labelled,
     /// What the model does not know.
@@ -87,7 +89,7 @@ fn write_batch(
     predictions: &Predictions<'_>,
     model: &Model,
     args: &PredictArgs,
-    Seen { best, labelled, strangers }: &mut Seen,
+    Seen { best, class, labelled, strangers }: &mut Seen,
 ) -> std::io::Result<()> {
     let regression = model.kind() == Some(Kind::Regression);
     let (classes, signs) = (model.config().one_vs_all, LabelNames::default());
@@ -100,6 +102,12 @@ fn write_batch(
         labelled.count(model, example, margin);
         if classes {
             let known = task.index() < model.tasks().len();
+            if task == TaskId(0) {
+                *class = None;
+            }
+            if example.label > 0.0 {
+                *class = Some(task);
+            }
             // A line is an example of every class in turn; its answer is the best of those that the model knows.
             if known && best.is_none_or(|(_, largest)| margin > largest) {
                 *best = Some((task, margin));
@@ -109,6 +117,10 @@ fn write_batch(
             }
             let Some(found) = best.take() else { continue };
             (task, margin) = found;
+            if !example.label.is_nan() {
+                // A class that the model does not know cannot be predicted.
+                labelled.count_class(*class != Some(task), example.weight);
+            }
         }
         let name = predictions.task_name(task);
         strangers.count(model, Example { task, ..example }, name);

@@ -109,3 +109,54 @@ fn an_empty_tag_is_an_empty_task_and_bad() {
     folder.write("c.vw", "1 |f x\n-1 |f y\n");
     folder.output("learn c.vw --format vw --quiet");
 }
+
+/// What `predict` says of other columns, `learn --resume` says too.
+#[test]
+fn a_resumed_run_says_which_columns_are_other_ones() {
+    let folder = Folder::with("a.csv", "task,label,x,y\na,1,1,2\na,0,-1,1\n");
+    folder.output("learn a.csv --quiet --model m.cog");
+    let before = folder.read("m.cog");
+    folder.write("renamed.csv", "task,label,x,why\na,1,1,2\n");
+    let missing = "columns of the model are missing: y";
+    let new = "columns are new to the model: why";
+    for order in ["", " --order shuffle"] {
+        let ran = folder.run(&format!("learn renamed.csv --resume m.cog --quiet{order}"));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        for line in [missing, new] {
+            assert!(ran.stderr.contains(&format!("warning: {line}\n")), "{}", ran.stderr);
+        }
+    }
+    let summary = folder.summary("renamed.csv --resume m.cog");
+    let notes = summary["notes"].to_string();
+    assert!(notes.contains(missing) && notes.contains(new), "{notes}");
+    let same = folder.run("learn a.csv --resume m.cog --quiet");
+    assert!(!same.stderr.contains("columns"), "{}", same.stderr);
+    // Nothing is known where the columns are separated otherwise, or all have other names.
+    folder.write("semicolons.csv", "task;label;x;y\na;1;1;2\n");
+    folder.refused(
+        "learn semicolons.csv --resume m.cog --model m.cog",
+        &["no column is called", "hint: something else than a comma seems to separate the columns"],
+    );
+    folder.write("others.csv", "task,label,p,q\na,1,1,2\n");
+    folder.refused(
+        "learn others.csv --resume m.cog --model m.cog",
+        &["others.csv:1:1: no column is one that the model knows (x, y); the header has (task, label, p, q)"],
+    );
+    assert_eq!(folder.read("m.cog"), before, "the model is as it was");
+}
+
+#[test]
+fn the_hint_of_a_missing_column_names_its_flag() {
+    let folder = Folder::with("a.csv", "label,x\n1,1\n");
+    for (flag, hint) in [
+        ("--weight-column w", "hint: --weight-column is spelt as in the header"),
+        ("--id-column w", "hint: --id-column is spelt as in the header"),
+        ("--time-column w", "hint: --time-column is spelt as in the header"),
+        ("--offset-column w", "hint: --offset-column is spelt as in the header"),
+        ("--ignore w", "hint: names of --ignore are spelt as in the header"),
+        ("--categorical w", "hint: names of --categorical are spelt as in the header"),
+        ("--task-column w", "hint: --label-column and --task-column name the columns"),
+    ] {
+        folder.refused(&format!("learn a.csv --quiet {flag}"), &["no column is called \"w\"", hint]);
+    }
+}

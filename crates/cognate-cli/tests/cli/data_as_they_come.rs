@@ -274,3 +274,40 @@ fn a_time_that_is_missing_is_a_bad_line_and_one_that_goes_back_forgets_nothing()
     assert_eq!(margins(["100", "50", "100"]), margins(["100", "100", "100"]));
     assert_ne!(margins(["100", "150", "200"]), margins(["100", "100", "100"]));
 }
+
+/// A stream without tasks is learnt as one, which is said.
+#[test]
+fn a_stream_that_names_no_task_is_told() {
+    let folder = Folder::new();
+    folder.write("a.svm", "1 1:1\n-1 2:1\n");
+    folder.write("a.vw", "1 |f a\n-1 |f b\n");
+    folder.write("a.csv", "label,x\n1,1\n0,2\n");
+    folder.write("a.jsonl", "{\"label\":1,\"features\":{\"a\":1}}\n{\"label\":0,\"features\":{}}\n");
+    let said = "note: no line names a task, so all are of one, default; ";
+    for (name, way_out) in [
+        ("a.svm", "a line names its task by qid:7 or task:NAME"),
+        ("a.vw", "a line names its task by its tag, or in the namespace of --task-namespace"),
+        ("a.csv", "--task-column says which column names it"),
+        ("a.jsonl", "--task-key says which key names it"),
+    ] {
+        for more in ["", " --order shuffle", " --threads 2"] {
+            let ran = folder.run(&format!("learn {name}{more}"));
+            assert!(ran.stderr.contains(&format!("{said}{way_out}\n")), "{name}: {}", ran.stderr);
+        }
+        let notes = folder.summary(name)["notes"].to_string();
+        assert!(notes.contains("no line names a task"), "{name}: {notes}");
+        assert!(!folder.run(&format!("learn {name} --quiet")).stderr.contains("names a task"), "{name}");
+    }
+    // One line with a task is enough, even where the task is called as that of lines without one.
+    folder.write("b.svm", "1 1:1\n-1 task:default 2:1\n");
+    folder.write("b.vw", "1 |f a\n-1 default|f b\n");
+    folder.write("b.csv", "label,task,x\n1,default,1\n0,default,2\n");
+    folder.write("b.jsonl", "{\"label\":1,\"task\":\"default\",\"features\":{\"a\":1}}\n");
+    for name in ["b.svm", "b.vw", "b.csv", "b.jsonl", "a.svm b.svm"] {
+        let ran = folder.run(&format!("learn {name} --json"));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(!(ran.stderr + &ran.stdout).contains("names a task"), "{name}");
+    }
+    let classes = folder.run("learn a.svm --one-vs-all");
+    assert!(!classes.stderr.contains("names a task"), "{}", classes.stderr);
+}

@@ -157,7 +157,7 @@ fn every_kind_of_file_gives_the_margins() {
         let run = format!("{learner} {more}");
         folder.output(&format!("learn a.svm --quiet --learner {run} --model m.cog"));
         for end in ["csv", "jsonl", "safetensors"] {
-            folder.output(&format!("export m.cog --to w.{end}"));
+            folder.output(&format!("export m.cog --to w.{end} --overwrite"));
         }
         let all = [
             of_csv(&folder.text("w.csv")),
@@ -195,4 +195,25 @@ fn what_has_no_weights_is_refused() {
     folder.refused("export s.cog --to w.txt", &["--to w.txt: expected a name that ends in .csv, .jsonl or"]);
     folder.refused("export s.cog --to s.cog", &["s.cog"]);
     assert_eq!(folder.names(), ["a.svm", "k.cog", "s.cog"]);
+}
+
+#[test]
+fn a_file_that_is_there_is_kept_unless_it_may_be_replaced() {
+    let folder = Folder::with("a.svm", related(3, 40));
+    folder.output("learn a.svm --quiet --model m.cog");
+    folder.write("w.csv", "my own\n");
+    folder.refused(
+        "export m.cog --to w.csv",
+        &[
+            "error: --to w.csv: the file exists, and what it holds would be lost\n",
+            "  hint: --overwrite replaces it; or name another file",
+        ],
+    );
+    assert_eq!(folder.text("w.csv"), "my own\n");
+    folder.output("export m.cog --to w.csv --overwrite");
+    assert!(folder.text("w.csv").starts_with("task,feature,part,value\n"));
+    // An empty file holds nothing.
+    folder.write("empty.csv", "");
+    folder.output("export m.cog --to empty.csv");
+    assert_eq!(folder.text("empty.csv"), folder.text("w.csv"));
 }

@@ -203,3 +203,29 @@ fn a_task_in_other_units_is_named_where_it_decides() {
     assert!(compare("units.svm").contains(line), "{}", compare("units.svm"));
     assert!(!compare("same.svm").contains("squared deviation"));
 }
+
+/// Beyond a million examples margins are counted in bins, and what that can be wrong is said, of every task as well.
+#[test]
+fn areas_in_bins_say_how_wrong_they_can_be() {
+    let line = |at: u32| {
+        let (task, feature) = (at % 2 + 1, at.wrapping_mul(2_654_435_761) >> 24);
+        let label = if (feature + at * 7 % 97).is_multiple_of(3) { 1 } else { -1 };
+        format!("{label} qid:{task} {}:1\n", feature % 50 + 1)
+    };
+    let folder = Folder::with("a.svm", (0..1_000_400).map(line).collect::<String>());
+    let summary = folder.summary("a.svm --learner perceptron");
+    let errors: Vec<f64> = [&summary, &summary["tasks"][0], &summary["tasks"][1]]
+        .into_iter()
+        .map(|row| number(row, "/auc_error"))
+        .collect();
+    assert!(errors.iter().all(|error| (0.0..0.1).contains(error) && *error > 0.0), "{errors:?}");
+    let said = format!(
+        "AUC of more than a million examples, in bins: within {:.1e}, and that of every task within {:.1e}",
+        errors[0],
+        errors[1].max(errors[2])
+    );
+    assert!(summary["notes"].to_string().contains(&said), "{said}\n{}", summary["notes"]);
+    // Of fewer it is exact.
+    folder.write("b.svm", (0..100).map(line).collect::<String>());
+    assert!(!folder.output("learn b.svm --quiet --json --learner perceptron").contains("auc_error"));
+}

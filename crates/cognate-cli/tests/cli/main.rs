@@ -5,6 +5,7 @@ mod bad_lines;
 mod bad_settings;
 mod bound;
 mod budgets;
+mod classes;
 mod columns;
 mod compare;
 mod data;

@@ -14,8 +14,9 @@
 //! Then, once per round, with the sum over the tasks that have a loss (6): u = (u + eta sum y x) / (1 + alpha eta).
 //! With u-step `mean`, u takes eta / K in place of eta.
 //!
-//! An example of weight w: n y x in place of y x, n as many steps as leave it a loss, at most w; penalties are once per
-//! round. A round whose weights are all 0 is none.
+//! An example of weight w: n y x in place of y x, n as many steps as leave it a loss, at most w. Then penalties are taken as
+//! often: (1 + beta eta)^n, n eta gamma, and (1 + alpha eta)^w, w the largest weight of the round. That is close to w rounds,
+//! in which steps and penalties take turns. A round whose weights are all 0 is none.
 //!
 //! Cost: predict and update O(s): shrinking changes a factor; a q_i that becomes 0 is told by the number of times it
 //! has; |q_i| is kept, see `linalg/norm.rs`. A factor that gets too small is multiplied into its vector, once in

@@ -11,8 +11,10 @@
 //! (22) q_i = max(0, 1 - gamma t / |G_i|) G_i / theta, 0 at |G_i| = 0. Before the first round all are 0.
 //! Update, where the hinge loss is positive: G += y x, G_i += y x. t grows with every round.
 //!
-//! An example of weight w: n y x in place of y x, n as many steps as leave it a loss, at most w, all in one round. A round
-//! whose weights are all 0 is none.
+//! An example of weight w is w rounds: it is gone through as often, the last time in part, each time with the factors that
+//! t then gives, and t grows by w. From 100 times on the rest is one step: n y x in place of y x, n as many steps as leave
+//! it a loss with the factors at its end. In a round of several tasks each is gone through as if it were alone, and t grows
+//! by the largest of the weights: exact where all are 1, or one is not 0. A round whose weights are all 0 is none.
 //!
 //! Cost: predict and update O(s). Memory: touched weights.
 //!
@@ -105,8 +107,8 @@ pub struct RomRda {
 #[derive(Debug, Clone)]
 struct Averages {
     config: RomRdaConfig,
-    /// t.
-    rounds: u64,
+    /// t, by weight.
+    rounds: f64,
     /// |G_i|.
     norms: Vec<Norm>,
     /// Scratch, not state.
@@ -124,20 +126,27 @@ struct Factors {
     outlier: f64,
 }
 
+impl Factors {
+    fn margin(self, dots: Dots) -> f64 {
+        self.shared * dots.shared + (self.individual + self.outlier) * dots.own
+    }
+}
+
+/// Times that an example is gone through one by one.
+const COPIES: u32 = 100;
+
 impl Averages {
     fn factors(&self, task: TaskId) -> Factors {
-        self.factors_at(task, self.rounds)
+        self.factors_at(self.norms.get(task.index()).map_or(0.0, |norm| norm.get()), self.rounds)
     }
 
-    /// The factors after so many rounds.
-    fn factors_at(&self, task: TaskId, rounds: u64) -> Factors {
-        if rounds == 0 {
+    /// The factors after t rounds, where |G_i| is this.
+    fn factors_at(&self, norm: f64, t: f64) -> Factors {
+        if t == 0.0 {
             return Factors::default();
         }
         let RomRdaConfig { kappa, alpha, beta, gamma } = self.config;
-        let t = rounds as f64;
         let theta = kappa * t.sqrt();
-        let norm = self.norms.get(task.index()).map_or(0.0, |norm| norm.get());
         let kept = if norm > 0.0 { (1.0 - gamma * t / norm).max(0.0) } else { 0.0 };
         Factors {
             shared: 1.0 / (alpha * t + theta),    // (20)
@@ -147,19 +156,59 @@ impl Averages {
     }
 
     fn margin(&self, task: TaskId, dots: Dots) -> f64 {
-        let Factors { shared, individual, outlier } = self.factors(task);
-        shared * dots.shared + (individual + outlier) * dots.own
+        self.factors(task).margin(dots)
     }
 
-    /// Adds the gradient of an example with a loss; right after the dots of the same example.
-    fn add(&mut self, weights: &mut SharedOwn, example: Example<'_>, dots: Dots, located: &mut LocatedSlots) {
+    /// How often the gradient of an example is added, which is seen as often as its weight says: where it has a loss, the
+    /// first time by this margin.
+    fn times(&self, example: Example<'_>, dots: Dots, mut margin: f64) -> f64 {
         let Example { task, features, label, weight, offset, .. } = example;
-        // As often as it takes until label times margin is 1, with the factors that the round ends with.
-        let gain = || {
-            let Factors { shared, individual, outlier } = self.factors_at(task, self.rounds + 1);
-            (shared + individual + outlier) * features.norm_squared()
+        if weight == 1.0 {
+            return f64::from(u8::from(has_loss(example, margin)));
+        }
+        let squared = features.norm_squared();
+        let norm = self.norms.get(task.index()).copied().unwrap_or(Norm::NEW);
+        let factors = |times: f64, t: f64| {
+            self.factors_at(norm.squared_after(label * times, dots.own, squared).sqrt(), t)
         };
-        let label = label * repeats(weight, label, self.margin(task, dots) + offset - label, gain);
+        let margin_after = |times: f64, t: f64| {
+            let more = label * times * squared;
+            factors(times, t).margin(Dots { shared: dots.shared + more, own: dots.own + more }) + offset
+        };
+        let (mut left, mut t, mut times) = (weight, self.rounds, 0.0);
+        for copy in 0..=COPIES {
+            let part = if copy < COPIES { left.min(1.0) } else { left };
+            if part == 0.0 {
+                break;
+            }
+            if part > 1.0 {
+                // Margins shrink as t grows, so it is the end that tells.
+                margin = margin_after(times, t + part);
+            }
+            if has_loss(example, margin) {
+                let gain = || {
+                    let Factors { shared, individual, outlier } = factors(times, t + part);
+                    (shared + individual + outlier) * squared
+                };
+                times += if part > 1.0 { repeats(part, label, margin - label, gain) } else { part };
+            }
+            (left, t) = (left - part, t + part);
+            margin = margin_after(times, t);
+        }
+        times
+    }
+
+    /// Adds so many gradients of an example; right after the dots of the same example.
+    fn add(
+        &mut self,
+        weights: &mut SharedOwn,
+        example: Example<'_>,
+        times: f64,
+        dots: Dots,
+        located: &mut LocatedSlots,
+    ) {
+        let Example { task, features, label, .. } = example;
+        let label = label * times;
         weights.add(task, features, label, located);
         if self.norms.len() <= task.index() {
             self.norms.resize(task.index() + 1, Norm::NEW);
@@ -180,12 +229,12 @@ impl Averages {
     ) -> Outcome {
         let dots = weights.dots(example.task, example.features, located);
         let margin = self.margin(example.task, dots) + example.offset;
-        let updated = has_loss(example, margin);
-        if updated {
-            self.add(weights, example, dots, located);
+        let times = self.times(example, dots, margin);
+        if times > 0.0 {
+            self.add(weights, example, times, dots, located);
         }
-        self.rounds += u64::from(example.weight > 0.0);
-        Outcome { margin, updated }
+        self.rounds += example.weight;
+        Outcome { margin, updated: times > 0.0 }
     }
 }
 
@@ -216,12 +265,19 @@ impl RomRda {
         theorems: &[],
     };
 
-    /// Learns from an example that has a loss.
-    fn add(&mut self, example: Example<'_>) {
+    /// Learns from an example that had this margin, without counting the round; says whether anything changed.
+    fn add(&mut self, example: Example<'_>, margin: f64) -> bool {
+        if example.weight == 1.0 && !has_loss(example, margin) {
+            return false;
+        }
         let located = &mut self.located[0];
         self.weights.locate(example.task, example.features, located);
         let dots = self.weights.dots(example.task, example.features, located);
-        self.averages.add(&mut self.weights, example, dots, located);
+        let times = self.averages.times(example, dots, margin);
+        if times > 0.0 {
+            self.averages.add(&mut self.weights, example, times, dots, located);
+        }
+        times > 0.0
     }
 }
 
@@ -234,11 +290,8 @@ impl Predict for RomRda {
 impl LearnOne for RomRda {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
         self.tasks = self.tasks.max(example.task.index() + 1);
-        let updated = has_loss(example, margin);
-        if updated {
-            self.add(example);
-        }
-        self.averages.rounds += u64::from(example.weight > 0.0);
+        let updated = self.add(example, margin);
+        self.averages.rounds += example.weight;
         updated
     }
 
@@ -268,17 +321,15 @@ impl LearnOne for RomRda {
         outcomes.clear();
         outcomes.extend(round.examples().map(|example| {
             let margin = self.margin(example.task, example.features) + example.offset;
-            Outcome { margin, updated: has_loss(example, margin) }
+            Outcome { margin, updated: false }
         }));
         for at in in_task_order(round) {
             let example = round.example(at);
             self.tasks = self.tasks.max(example.task.index() + 1);
-            if outcomes[at].updated {
-                self.add(example);
-            }
+            outcomes[at].updated = self.add(example, outcomes[at].margin);
         }
-        let counts = round.is_empty() || round.examples().any(|example| example.weight > 0.0);
-        self.averages.rounds += u64::from(counts);
+        let largest = round.examples().map(|example| example.weight).reduce(f64::max);
+        self.averages.rounds += largest.unwrap_or(1.0);
     }
 }
 
@@ -345,8 +396,8 @@ impl Inspect for RomRda {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RomRdaState {
     tasks: u64,
-    #[serde(deserialize_with = "crate::count::saved")]
-    rounds: u64,
+    #[serde(with = "crate::count::weighted")]
+    rounds: f64,
     weights: SlotTablesState,
     norms: NormsState,
 }
@@ -356,7 +407,7 @@ impl Algorithm for RomRda {
     type State = RomRdaState;
 
     fn build(config: &RomRdaConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
-        let averages = Averages { config: config.clone(), rounds: 0, norms: Vec::new(), pairs: Vec::new() };
+        let averages = Averages { config: config.clone(), rounds: 0.0, norms: Vec::new(), pairs: Vec::new() };
         Ok(Self {
             tasks: tasks.count(),
             weights: SharedOwn::new(BOTH),

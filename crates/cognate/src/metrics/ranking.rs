@@ -44,6 +44,12 @@ impl Areas {
     pub fn task(&self, task: TaskId) -> Option<Auc> {
         self.tasks.get(task.index()).copied().flatten()
     }
+
+    /// The most by which binning can have changed the area of a task, over all tasks; none where all are exact.
+    pub fn largest_task_error(&self) -> Option<f64> {
+        let errors = self.tasks.iter().flatten().map(|auc| auc.error);
+        errors.filter(|error| *error > 0.0).reduce(f64::max)
+    }
 }
 
 /// Margins beside labels, in bounded memory.
@@ -382,6 +388,9 @@ mod tests {
             assert!(found.error > 0.0 && found.error < 0.01, "{found:?}");
             assert!((right.value - found.value).abs() <= found.error + 1e-12, "{right:?} {found:?}");
         }
+        let errors = [0, 1].map(|task| found.task(TaskId(task)).unwrap().error);
+        assert_eq!(found.largest_task_error(), Some(errors[0].max(errors[1])));
+        assert_eq!(right.largest_task_error(), None);
     }
 
     #[test]

@@ -18,7 +18,24 @@ pub(crate) enum ColumnKind {
     Text,
 }
 
-/// How the columns of what was read to be predicted differ from those that the model was learnt from.
+/// What a text turned out to be, which its numbers do not show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReadRemarks {
+    /// How its columns differ from those that the model knew.
+    pub columns: ColumnsApart,
+    /// Whether a line has named its task, or none could.
+    pub names_tasks: bool,
+}
+
+/// Of examples that are not text.
+impl Default for ReadRemarks {
+    fn default() -> Self {
+        Self { columns: ColumnsApart::default(), names_tasks: true }
+    }
+}
+
+/// How the columns of what was read differ from those that the model was learnt from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColumnsApart {

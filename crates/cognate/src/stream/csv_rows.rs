@@ -21,6 +21,7 @@ use super::svm::{Bad, Parsed};
 use super::{ColumnKind, ColumnKinds, ColumnsApart, CsvConfig};
 use crate::example::is_valid;
 use crate::feature_names::FeatureNames;
+use crate::hint::NamedColumn;
 use crate::nearest::nearest_names;
 use crate::tasks::Tasks;
 
@@ -41,8 +42,12 @@ pub(crate) struct CsvParser {
     /// Kinds of columns that the present row shows first.
     kinds: Vec<(usize, ColumnKind)>,
     features: NamedLine,
-    /// How the columns of what is predicted differ from those that are known.
+    /// What the model knew before the first input.
+    model: ColumnKinds,
+    /// How the columns differ from those that the model knew.
     apart: ColumnsApart,
+    /// Whether an input has a column of tasks.
+    names_tasks: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -66,6 +71,21 @@ enum Role {
     Feature,
     /// A feature whose cells are texts, whatever they look like.
     Categorical,
+}
+
+impl Role {
+    /// For the way out of a missing column.
+    fn named(self) -> Option<NamedColumn> {
+        match self {
+            Self::Task | Self::Label | Self::Feature => None,
+            Self::Weight => Some(NamedColumn::Weight),
+            Self::Id => Some(NamedColumn::Id),
+            Self::Time => Some(NamedColumn::Time),
+            Self::Offset => Some(NamedColumn::Offset),
+            Self::Ignored => Some(NamedColumn::Ignored),
+            Self::Categorical => Some(NamedColumn::Categorical),
+        }
+    }
 }
 
 /// A cell in the buffer, without its quotes and the blanks around it.
@@ -92,16 +112,23 @@ impl CsvParser {
             config: config.clone(),
             one_vs_all,
             predicts,
+            model: known.clone(),
             known,
             columns: Vec::new(),
             fields: Vec::new(),
             kinds: Vec::new(),
             features: NamedLine::new(Repeats::Refused),
             apart: ColumnsApart::default(),
+            names_tasks: false,
         }
     }
 
-    /// How the columns of what is predicted differ from those that are known.
+    /// Whether an input has a column of tasks.
+    pub(crate) fn names_tasks(&self) -> bool {
+        self.names_tasks
+    }
+
+    /// How the columns differ from those that the model knew.
     pub(crate) fn apart(&self) -> &ColumnsApart {
         &self.apart
     }
@@ -136,12 +163,14 @@ impl CsvParser {
                 None if needed => {
                     let known = nearest_names(name, columns.iter().map(|column| column.name.as_str()));
                     let known = known.iter().take(8).map(|known| (*known).to_owned()).collect();
-                    return Err((line.start, Problem::NoColumn { name: name.to_owned(), known }));
+                    let (name, role) = (name.to_owned(), role.named());
+                    return Err((line.start, Problem::NoColumn { name, known, role }));
                 }
                 None => {}
             }
         }
         self.check_known(&columns).map_err(|problem| (line.start, problem))?;
+        self.names_tasks |= columns.iter().any(|column| column.role == Role::Task);
         self.columns = columns;
         Ok(())
     }
@@ -167,24 +196,25 @@ impl CsvParser {
         named.into_iter().flatten().chain(ignored).chain(categorical)
     }
 
-    /// Checks that a file to be predicted has something that the model knows: nothing else would tell that its columns are
-    /// called otherwise, or separated otherwise.
+    /// Checks that a file has something that the model knows: nothing else would tell that its columns are called otherwise,
+    /// or separated otherwise.
     fn check_known(&mut self, columns: &[Column]) -> Result<(), Problem> {
-        if !self.predicts || self.known.is_empty() {
+        if self.model.is_empty() {
             return Ok(());
         }
         let feature = |column: &&Column| matches!(column.role, Role::Feature | Role::Categorical);
-        let known = |column: &Column| column.remembered || column.role == Role::Categorical;
+        let known =
+            |column: &Column| self.model.kind(&column.name).is_some() || column.role == Role::Categorical;
         if columns.iter().filter(feature).any(known) {
             let there: BTreeSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-            let missing = self.known.names().filter(|name| !there.contains(name)).map(str::to_owned);
+            let missing = self.model.names().filter(|name| !there.contains(name)).map(str::to_owned);
             self.apart.missing.extend(missing);
             let unknown = columns.iter().filter(feature).filter(|column| !known(column));
             self.apart.unknown.extend(unknown.map(|column| column.name.clone()));
             return Ok(());
         }
         Err(Problem::NoKnownColumn {
-            known: self.known.names().take(8).map(str::to_owned).collect(),
+            known: self.model.names().take(8).map(str::to_owned).collect(),
             found: columns.iter().take(8).map(|column| column.name.clone()).collect(),
         })
     }

@@ -6,7 +6,7 @@ use super::number::parse_f64;
 use super::table::TableError;
 use crate::algorithms::Unfit;
 use crate::example::LARGEST_VALUE;
-use crate::hint::Hint;
+use crate::hint::{Hint, NamedColumn};
 use crate::readable::{is_readable, readable};
 
 /// A place in the input.
@@ -278,6 +278,8 @@ pub enum Problem {
         name: String,
         /// Names that are there, nearest first.
         known: Vec<String>,
+        /// What the column was to be, unless it is that of labels or tasks.
+        role: Option<NamedColumn>,
     },
     /// A file of other columns than those that the model was learnt from.
     #[error("no column is one that the model knows{}; the header has{}", list(known), list(found))]
@@ -429,7 +431,7 @@ impl Problem {
             Self::NoKnownColumn { found, .. } if found.len() == 1 && found[0].contains([';', '\t']) => {
                 Some(Hint::OnlyCommas)
             }
-            Self::NoColumn { .. } => Some(Hint::NameColumns),
+            Self::NoColumn { role, .. } => Some(role.map_or(Hint::NameColumns, Hint::SpellColumn)),
             Self::NoKnownColumn { .. } => Some(Hint::ModelColumns),
             Self::DecimalComma { .. } => Some(Hint::DecimalPoint),
             Self::Cell { .. } => Some(Hint::Categorical),

@@ -30,11 +30,19 @@ pub(crate) struct JsonlParser {
     config: JsonlConfig,
     one_vs_all: bool,
     features: NamedLine,
+    /// Whether a line has named its task.
+    names_tasks: bool,
 }
 
 impl JsonlParser {
     pub(crate) fn new(rule: LabelRule, config: &JsonlConfig, one_vs_all: bool) -> Self {
-        Self { rule, config: config.clone(), one_vs_all, features: NamedLine::new(Repeats::Refused) }
+        let features = NamedLine::new(Repeats::Refused);
+        Self { rule, config: config.clone(), one_vs_all, features, names_tasks: false }
+    }
+
+    /// Whether a line has named its task.
+    pub(crate) fn names_tasks(&self) -> bool {
+        self.names_tasks
     }
 }
 
@@ -69,9 +77,9 @@ impl LineParser for JsonlParser {
         let Found { bad, task, label, seen, .. } = found;
         if let Err(error) = read {
             let (at, problem) = bad.unwrap_or_else(|| {
-                let message = error.to_string();
-                let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-                (error.column().saturating_sub(1), Problem::Json { message })
+                let (at, message) = (error.column().saturating_sub(1), error.to_string());
+                let message = syntax_message(message.split(" at line ").next().unwrap_or_default(), text, at);
+                (at, Problem::Json { message })
             });
             return Err((line.start + at, problem));
         }
@@ -101,6 +109,7 @@ impl LineParser for JsonlParser {
                 self.rule.read(label.as_bytes()).and_then(|number| self.rule.accept(number, label.as_bytes()))
             });
             let label = read.map_err(|problem| (label_at, problem))?;
+            self.names_tasks |= task.is_some();
             let (name, at) = task.as_ref().map_or((UNNAMED_TASK, 0), |(name, at)| (name.as_ref(), *at));
             Target::Task { name, at: line.start + at, label }
         };
@@ -133,6 +142,22 @@ struct Found<'de, 'a> {
     label: Option<(Cow<'de, str>, usize)>,
     /// Which of the keys have come.
     seen: [bool; 7],
+}
+
+/// What is wrong with a text that is no JSON, from the parser's own words: what was expected is said behind it.
+fn syntax_message(message: &str, text: &[u8], at: usize) -> String {
+    let Some(missing) = message.strip_prefix("expected ") else { return message.to_owned() };
+    let missing = if matches!(missing, "value" | "ident") { "a value" } else { missing };
+    let rest = text.get(at..).unwrap_or_default();
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_');
+    let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+    // What is no word is one character.
+    let first = || {
+        let chunk = rest.utf8_chunks().next()?;
+        Some(chunk.valid().chars().next().map_or(chunk.invalid().len(), char::len_utf8))
+    };
+    let length = if length == 0 { first().unwrap_or(0) } else { length };
+    format!("found {} in place of {missing}", shown(&rest[..length]))
 }
 
 /// Places of keys in [`JsonlConfig::keys`].

@@ -19,6 +19,9 @@ pub(crate) struct LabelRule {
     real: bool,
     seen_minus_one: bool,
     seen_zero: bool,
+    /// Whether labels have come as true or false, and as numbers.
+    seen_truth: bool,
+    seen_number: bool,
     /// What the label +1 is called, if labels have names; the other name is the first other that comes.
     positive: Option<String>,
     names: LabelNames,
@@ -33,7 +36,18 @@ impl LabelRule {
         let real = labels == Labels::Real || kind == Kind::Regression;
         let names = LabelNames::default();
         let (positive, learner) = (None, None);
-        Self { labels, real, seen_minus_one: false, seen_zero: false, positive, names, news: false, learner }
+        Self {
+            labels,
+            real,
+            seen_minus_one: false,
+            seen_zero: false,
+            seen_truth: false,
+            seen_number: false,
+            positive,
+            names,
+            news: false,
+            learner,
+        }
     }
 
     /// The same where the label +1 has a name; `known` are the names used so far.
@@ -58,6 +72,7 @@ impl LabelRule {
     /// Forgets which labels were seen: another stream begins.
     pub(crate) fn restart(&mut self) {
         (self.seen_minus_one, self.seen_zero) = (false, false);
+        (self.seen_truth, self.seen_number) = (false, false);
     }
 
     /// What the stream calls its labels, if there is news of it.
@@ -132,11 +147,18 @@ impl LabelRule {
         }
     }
 
-    /// Turns 0 into -1, and refuses 0 and -1 in one stream, unless labels are real. `token` is what was read.
+    /// Turns 0 into -1, and refuses 0 and -1, or numbers and true or false, in one stream, unless labels are real. `token`
+    /// is what was read.
     #[inline]
     pub(crate) fn accept(&mut self, label: f64, token: &[u8]) -> Result<f64, Problem> {
         if self.positive.is_some() || token.len() > 2 {
+            self.check_words(label, token)?;
             self.remember(label, token);
+        } else if !(token.is_empty() || label.is_nan()) {
+            if self.seen_truth && !self.real {
+                return Err(self.third_word(token));
+            }
+            self.seen_number = true;
         }
         if self.real {
             if let Some(why) = self.learner.as_ref().and_then(|learner| learner.unfit(label)) {
@@ -171,6 +193,32 @@ impl LabelRule {
         if self.names.is_empty() {
             (self.names.negative, self.news) = (Some("0".to_owned()), true);
         }
+    }
+
+    /// Checks that labels keep to true and false, or to numbers, where none has a name.
+    #[cold]
+    fn check_words(&mut self, label: f64, token: &[u8]) -> Result<(), Problem> {
+        if self.positive.is_some() || self.real || label.is_nan() {
+            return Ok(());
+        }
+        let is_truth = truth(token).is_some();
+        if if is_truth { self.seen_number } else { self.seen_truth } {
+            return Err(self.third_word(token));
+        }
+        self.seen_truth |= is_truth;
+        self.seen_number |= !is_truth;
+        Ok(())
+    }
+
+    #[cold]
+    fn third_word(&self, token: &[u8]) -> Problem {
+        let expected = match (self.seen_truth, self.seen_zero, self.seen_minus_one) {
+            (true, ..) => "true or false",
+            (_, true, _) => "0 or 1",
+            (_, _, true) => "-1 or +1",
+            _ => "numbers",
+        };
+        Problem::ThirdLabel { found: shown(token), expected: format!("{expected}, as in the lines before") }
     }
 
     /// Remembers what a label is called.

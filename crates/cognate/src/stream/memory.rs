@@ -3,7 +3,7 @@
 use rand::seq::SliceRandom;
 
 use super::rounds::Grouper;
-use super::{Batch, ColumnKind, LabelNames, Order, Stream, StreamError};
+use super::{Batch, ColumnKind, LabelNames, Order, ReadRemarks, Stream, StreamError};
 use crate::example::{Example, TaskId};
 use crate::feature_names::{NameList, Naming};
 use crate::hint::Hint;
@@ -35,6 +35,7 @@ pub struct Memory {
     /// What columns of `csv` hold, until that has gone out.
     columns: Vec<(String, ColumnKind)>,
     labels: LabelNames,
+    remarks: ReadRemarks,
 }
 
 /// Examples handed over at a time.
@@ -64,6 +65,7 @@ impl Memory {
             naming: Naming::Numbered,
             columns: Vec::new(),
             labels: LabelNames::default(),
+            remarks: ReadRemarks::default(),
         }
     }
 
@@ -85,6 +87,7 @@ impl Memory {
             memory.examples.skipped += batch.skipped;
             memory.examples.position = batch.position;
             if batch.is_empty() {
+                memory.remarks = stream.remarks();
                 return Ok(memory);
             }
             batch.new_names.iter().for_each(|(name, feature)| memory.names.push(name, feature));
@@ -276,6 +279,10 @@ impl Stream for Memory {
 
     fn naming(&self) -> Naming {
         self.naming
+    }
+
+    fn remarks(&self) -> ReadRemarks {
+        self.remarks.clone()
     }
 
     fn rewind(&mut self) -> Result<(), StreamError> {

@@ -36,8 +36,8 @@ mod vw;
 
 pub use bad_lines::{BadLine, BadLines, LONGEST_KEPT_LINE};
 pub use batch::Batch;
-pub use columns::ColumnsApart;
 pub(crate) use columns::{ColumnKind, ColumnKinds};
+pub use columns::{ColumnsApart, ReadRemarks};
 pub use config::{
     CsvConfig, Format, HashedConfig, JsonlConfig, NamingConfig, Normalize, Order, Preprocess, StreamConfig,
     VwConfig,
@@ -82,6 +82,11 @@ pub trait Stream: Send {
     fn input_names(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// What the text read so far turned out to be.
+    fn remarks(&self) -> ReadRemarks {
+        ReadRemarks::default()
+    }
 }
 
 impl<S: Stream + ?Sized> Stream for Box<S> {
@@ -99,5 +104,9 @@ impl<S: Stream + ?Sized> Stream for Box<S> {
 
     fn input_names(&self) -> Vec<String> {
         (**self).input_names()
+    }
+
+    fn remarks(&self) -> ReadRemarks {
+        (**self).remarks()
     }
 }

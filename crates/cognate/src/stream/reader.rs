@@ -15,8 +15,8 @@ use super::lines::{LONGEST_LINE, LONGEST_NOTHING, Lines, Next};
 use super::svm::{Bad, Parsed, SvmClassParser, SvmParser};
 use super::vw::VwParser;
 use super::{
-    Batch, ColumnKinds, ColumnsApart, Format, Input, LabelNames, Memory, Place, Preprocess, Problem, Stream,
-    StreamError,
+    Batch, ColumnKinds, ColumnsApart, Format, Input, LabelNames, Memory, Place, Preprocess, Problem,
+    ReadRemarks, Stream, StreamError,
 };
 use crate::algorithms::LearnerConfig;
 use crate::example::TaskId;
@@ -311,7 +311,7 @@ impl Reader {
         Self { parser, source }
     }
 
-    /// How the columns of the `csv` read so far differ from those that the model knows, where it is to be predicted.
+    /// How the columns of the `csv` read so far differ from those that the model knew before.
     pub fn columns_apart(&self) -> ColumnsApart {
         match &self.parser {
             Parser::Csv(parser) => parser.apart().clone(),
@@ -557,6 +557,18 @@ impl Stream for Reader {
 
     fn input_names(&self) -> Vec<String> {
         self.source.inputs.iter().map(Input::name).collect()
+    }
+
+    fn remarks(&self) -> ReadRemarks {
+        let names_tasks = match &self.parser {
+            Parser::Svm(parser) => parser.names_tasks(),
+            Parser::SvmClasses(_) => true,
+            Parser::Vw(parser) => parser.names_tasks(),
+            Parser::Csv(parser) => parser.names_tasks(),
+            Parser::Jsonl(parser) => parser.names_tasks(),
+        };
+        // Where labels are classes, they name the tasks.
+        ReadRemarks { columns: self.columns_apart(), names_tasks: names_tasks || self.source.plan.one_vs_all }
     }
 
     fn rewind(&mut self) -> Result<(), StreamError> {

@@ -21,6 +21,8 @@ pub(crate) struct SvmParser {
     rule: LabelRule,
     /// Largest index a feature may have, from 1.
     largest_index: u32,
+    /// Whether a line has named its task.
+    names_tasks: bool,
 }
 
 /// Parses lines whose labels are classes, which are the tasks.
@@ -79,7 +81,12 @@ impl SvmParser {
     pub(crate) fn new(rule: LabelRule, features: Option<u32>) -> Self {
         // The last two numbers are the constant feature and "no feature".
         let largest_index = features.unwrap_or(u32::MAX).min(BIAS_FEATURE);
-        Self { rule, largest_index }
+        Self { rule, largest_index, names_tasks: false }
+    }
+
+    /// Whether a line has named its task.
+    pub(crate) fn names_tasks(&self) -> bool {
+        self.names_tasks
     }
 
     /// The label: -1, 0, +1, any number where labels are real, or NaN for none.
@@ -231,6 +238,7 @@ impl LineParser for SvmParser {
         }
         self.features(buffer, at, end, batch)?;
         let label = self.rule.accept(label, token).map_err(|problem| (label_at, problem))?;
+        self.names_tasks |= !matches!(named, Named::Nobody);
         // Last, so that a bad line leaves no task behind.
         let task = match named {
             Named::Number(number) => tasks.meet_number(number),

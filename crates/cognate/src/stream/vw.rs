@@ -27,6 +27,8 @@ pub(crate) struct VwParser {
     /// The namespace that names the task.
     task_namespace: Option<String>,
     features: NamedLine,
+    /// Whether a line has named its task.
+    names_tasks: bool,
 }
 
 /// What stands before the first bar.
@@ -61,7 +63,13 @@ impl VwParser {
             one_vs_all,
             task_namespace: config.task_namespace.clone(),
             features: NamedLine::new(Repeats::Added),
+            names_tasks: false,
         }
+    }
+
+    /// Whether a line has named its task.
+    pub(crate) fn names_tasks(&self) -> bool {
+        self.names_tasks
     }
 
     /// The namespaces from the first bar on; gives what the task's namespace holds.
@@ -197,6 +205,7 @@ impl LineParser for VwParser {
                 None => None,
             };
         }
+        self.names_tasks |= task.is_some();
         head.put_extras(batch, self.task_namespace.is_some())?;
         let mut class = String::new();
         let target = self.target(head.label, first, task, &mut class)?;

@@ -298,7 +298,16 @@ fn bad_json_lines_are_refused_with_the_place() {
             format!("24: feature \"a\" is 1{}; {value}", "0".repeat(151)),
         ),
         (br#"{"label":1,"features":{"a":1e999}}"#, format!("32: number out of range{expected}")),
-        (br#"{"label":1,"features":{"a":NaN}}"#, format!("28: expected value{expected}")),
+        (br#"{"label":1,"features":{"a":NaN}}"#, format!("28: found \"NaN\" in place of a value{expected}")),
+        (br#"{"label":1,"features":{"a":tru}}"#, format!("31: found \"}}\" in place of a value{expected}")),
+        (
+            br#"{"label":1 "features":{}}"#,
+            format!("12: found \"\\\"\" in place of `,` or `}}`{expected}"),
+        ),
+        (
+            "{\"label\":1,\"features\":{\"a\":é}}".as_bytes(),
+            format!("28: found \"\\u{{e9}}\" in place of a value{expected}"),
+        ),
         (br#"{"label":1,"task":"","features":{}}"#, "12: found \"\"; expected the name of a task".to_owned()),
         (br#"{"label":1,"task":1.5,"features":{}}"#, "12: found 1.5; expected the name of a task".to_owned()),
         (

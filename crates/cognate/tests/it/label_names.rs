@@ -3,7 +3,7 @@
 use crate::support::readers::{config, input, labels};
 use cognate::run::RunOptions;
 use cognate::stream::{Batch, Labels, ReadOptions};
-use cognate::{Hint, Model, RunConfig, Stream, StreamError};
+use cognate::{Hint, Model, NamedColumn, RunConfig, Stream, StreamError};
 use serde_json::{Value, json};
 
 /// The labels of a text, or the first error.
@@ -102,6 +102,51 @@ fn words_without_a_positive_one_are_refused_with_the_way_out() {
         ("jsonl", "{\"label\":1,\"f\":{}}\n", Some(Hint::NameKeys)),
     ] {
         assert_eq!(read(&json!({ "format": format }), text).unwrap_err().hint(), hint, "{format}: {text}");
+    }
+}
+
+/// One pair of words: true and false, or numbers, and not both.
+#[test]
+fn true_and_false_beside_numbers_are_third_names() {
+    for (text, place, found, expected) in [
+        ("true 1:1\n0 1:1\n", "in:2:1", "0", "true or false"),
+        ("False 1:1\n1.0 1:1\n", "in:2:1", "1.0", "true or false"),
+        ("? 1:1\n0 1:1\n1 1:1\nfalse 1:1\n", "in:4:1", "false", "0 or 1"),
+        ("-1 1:1\n+1 1:1\nTRUE 1:1\n", "in:3:1", "TRUE", "-1 or +1"),
+        ("1 1:1\ntrue 1:1\n", "in:2:1", "true", "numbers"),
+    ] {
+        let error = read(&json!({}), text).unwrap_err();
+        let message = format!(
+            "{place}: found a third label name, \"{found}\"; expected {expected}, as in the lines before"
+        );
+        assert_eq!(error.to_string(), message);
+        assert_eq!(error.hint(), Some(Hint::Classes));
+    }
+    let rows = "{\"label\":true,\"features\":{}}\n{\"label\":1,\"features\":{}}\n";
+    let error = read(&json!({ "format": "jsonl" }), rows).unwrap_err();
+    assert!(error.to_string().starts_with("in:2:2: found a third label name, \"1\""), "{error}");
+    // Where words are given their signs, or labels are numbers of any size, there is nothing to mix up.
+    assert!(read(&json!({ "positive": "true" }), "true 1:1\n0 1:1\n").is_ok());
+    assert!(read(&json!({}), "true 1:1\n? 1:1\nfalse 1:1\n").is_ok());
+}
+
+/// The way out of a missing column names what it was to be.
+#[test]
+fn a_missing_column_is_told_by_its_role() {
+    for (column, role) in [
+        (json!({ "weight-column": "z" }), NamedColumn::Weight),
+        (json!({ "id-column": "z" }), NamedColumn::Id),
+        (json!({ "time-column": "z" }), NamedColumn::Time),
+        (json!({ "offset-column": "z" }), NamedColumn::Offset),
+        (json!({ "ignore": ["z"] }), NamedColumn::Ignored),
+        (json!({ "categorical": ["z"] }), NamedColumn::Categorical),
+    ] {
+        let error = read(&json!({ "format": { "csv": column } }), "label,x\n1,2\n").unwrap_err();
+        assert_eq!(error.hint(), Some(Hint::SpellColumn(role)), "{error}");
+    }
+    for column in [json!({ "task-column": "z" }), json!({ "label-column": "z" })] {
+        let error = read(&json!({ "format": { "csv": column } }), "label,x\n1,2\n").unwrap_err();
+        assert_eq!(error.hint(), Some(Hint::NameColumns), "{error}");
     }
 }
 

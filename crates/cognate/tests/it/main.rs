@@ -6,6 +6,7 @@ mod bad_input;
 mod bounds;
 mod budget;
 mod certificates;
+mod classes;
 mod conformance;
 mod convex;
 mod door;

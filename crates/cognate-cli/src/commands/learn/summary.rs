@@ -8,7 +8,7 @@ use cognate::model::ModelConfig;
 use cognate::{LearnerConfig, Model, QueryConfig, TaskId};
 use serde::Serialize;
 
-use crate::judging::{Judged, digits, second_sentence, sentence, shown};
+use crate::judging::{ClassTally, Judged, digits, second_sentence, sentence, shown};
 use crate::output::{self, shown_name, table};
 use crate::peak_memory::peak_memory_bytes;
 use cognate_plot::numbers::{count, duration, percent};
@@ -59,6 +59,10 @@ pub(super) struct Summary<'a> {
     mistakes: u64,
     #[serde(flatten)]
     measures: Measures,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auc_error: Option<f64>,
+    #[serde(flatten)]
+    classes: Option<ClassRow>,
     updates: u64,
     queries: u64,
     unlabelled: u64,
@@ -98,6 +102,27 @@ struct PassRow {
     mistakes: u64,
     #[serde(flatten)]
     measures: Measures,
+    #[serde(flatten)]
+    classes: Option<ClassRow>,
+}
+
+/// Lines by the class that was predicted.
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "they stand beside the numbers of single examples")]
+struct ClassRow {
+    multiclass_examples: u64,
+    multiclass_mistakes: u64,
+    multiclass_error: Option<f64>,
+}
+
+impl From<ClassTally> for ClassRow {
+    fn from(tally: ClassTally) -> Self {
+        Self {
+            multiclass_examples: tally.lines,
+            multiclass_mistakes: tally.mistakes,
+            multiclass_error: tally.error(),
+        }
+    }
 }
 
 impl Serialize for TaskRows<'_> {
@@ -109,6 +134,8 @@ impl Serialize for TaskRows<'_> {
             mistakes: u64,
             #[serde(flatten)]
             measures: Measures,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            auc_error: Option<f64>,
             updates: u64,
             queries: u64,
         }
@@ -119,6 +146,7 @@ impl Serialize for TaskRows<'_> {
                 examples: tally.examples,
                 mistakes: tally.mistakes,
                 measures: tally.measures(self.1.task(task)),
+                auc_error: self.1.task_error(task),
                 updates: tally.updates,
                 queries: tally.queries,
             }
@@ -132,6 +160,8 @@ pub(super) fn summary<'a>(model: &'a Model, run: &Finished, judged: &'a Judged) 
         examples: total.examples,
         mistakes: total.mistakes,
         measures: total.measures(judged.total()),
+        auc_error: judged.total_error(),
+        classes: judged.classes.map(ClassRow::from),
         updates: total.updates,
         queries: total.queries,
         unlabelled: model.metrics().unlabelled(),
@@ -157,6 +187,7 @@ fn pass_rows(judged: &Judged) -> Vec<PassRow> {
         examples: pass.tally.examples,
         mistakes: pass.tally.mistakes,
         measures: pass.tally.measures(pass.auc),
+        classes: pass.classes.map(ClassRow::from),
     };
     judged.passes.iter().enumerate().map(row).collect()
 }
@@ -188,10 +219,17 @@ pub(super) fn summary_text(model: &Model, run: &Finished, judged: &Judged) -> St
     };
     let passes = judged.passes.iter().enumerate().map(|(at, pass)| {
         let seen = if at == 0 { "" } else { ", of examples seen before" };
-        format!("pass {}{seen}: {}\n", at + 1, sentence(&pass.tally, pass.auc))
+        let classes = pass.classes.map_or_else(String::new, |classes| format!(", {}", classes.sentence()));
+        format!("pass {}{seen}: {}{classes}\n", at + 1, sentence(&pass.tally, pass.auc))
     });
     let all = (total.examples > 0).then(|| sentence(total, judged.total()));
-    let all = all.into_iter().chain(second_sentence(total)).map(|line| line + "\n").collect::<String>();
+    let classes = judged.classes.filter(|classes| classes.lines > 0).map(|classes| classes.sentence());
+    let all = all
+        .into_iter()
+        .chain(second_sentence(total))
+        .chain(classes)
+        .map(|line| line + "\n")
+        .collect::<String>();
     format!(
         "{heading}{table}\n\n{all}{}{} examples{unlabelled} in {} ({} per second){memory}",
         passes.collect::<String>(),

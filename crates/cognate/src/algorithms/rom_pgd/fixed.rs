@@ -84,6 +84,14 @@ fn has_loss(example: Example<'_>, margin: f64) -> bool {
     hinge(example.label, margin) > 0.0 && example.weight > 0.0
 }
 
+/// A shrinking factor, so many times; exactly the factor for once. What a huge weight shrinks to nothing is still finite.
+fn power(factor: f64, times: f64) -> f64 {
+    if times == 1.0 { factor } else { factor.powf(times).min(LARGEST_SHRINKING) }
+}
+
+/// 2^200: more is nothing, and factors stay far from the smallest numbers.
+const LARGEST_SHRINKING: f64 = (1_u128 << 100) as f64 * (1_u128 << 100) as f64;
+
 /// Factors below this are multiplied into their vectors; 2^-100, far from the smallest numbers.
 const LEAST_FACTOR: f64 = 1.0 / (1_u128 << 100) as f64;
 
@@ -121,7 +129,8 @@ impl Steps {
         // As often as it takes until label times margin is 1.
         let short = dots.margin() + offset - label;
         let gain = || (eta_shared + (1.0 + outlier) * self.eta) * features.norm_squared();
-        let label = label * repeats(weight, label, short, gain);
+        let times = repeats(weight, label, short, gain);
+        let label = label * times;
         let (eta, RomPgdConfig { beta, gamma, .. }) = (self.eta, self.config);
         if self.own.len() <= task.index() {
             self.own.resize(task.index() + 1, Own::NEW);
@@ -131,7 +140,7 @@ impl Steps {
         let squared = own.norm.squared_after(eta * label, dots.outlier, features.norm_squared());
         self.overflowed |= !squared.is_finite();
         let norm = squared.sqrt();
-        let kept = if norm > 0.0 { (1.0 - eta * gamma / norm).max(0.0) } else { 0.0 };
+        let kept = if norm > 0.0 { (1.0 - times * (eta * gamma) / norm).max(0.0) } else { 0.0 };
         if kept == 0.0 {
             own.age += 1.0;
             (own.outlier, own.norm) = (1.0, Norm::NEW);
@@ -147,7 +156,7 @@ impl Steps {
                 row[AGE] = age;
             }
         });
-        own.individual /= 1.0 + beta * eta; // (7)
+        own.individual /= power(1.0 + beta * eta, times); // (7)
         if kept > 0.0 {
             own.outlier *= kept;
             if own.norm.follow(kept * kept * squared, features.len()) {
@@ -172,9 +181,9 @@ impl Steps {
         }
     }
 
-    /// (6) without its gradients: u shrinks once per round.
-    fn shrink(&mut self, weights: &mut Weights, tasks: usize) {
-        self.shared /= 1.0 + self.config.alpha * self.eta_shared(tasks);
+    /// (6) without its gradients: u shrinks once per round, or as often as its weight says.
+    fn shrink(&mut self, weights: &mut Weights, tasks: usize, times: f64) {
+        self.shared /= power(1.0 + self.config.alpha * self.eta_shared(tasks), times);
         if self.shared < LEAST_FACTOR {
             let factor = std::mem::replace(&mut self.shared, 1.0);
             weights.change_shared(|u| u[0] *= factor);
@@ -204,7 +213,7 @@ impl Steps {
             self.step(weights, example, self.eta_shared(tasks), dots, found);
         }
         if example.weight > 0.0 {
-            self.shrink(weights, tasks);
+            self.shrink(weights, tasks, example.weight);
         }
         Outcome { margin, updated }
     }
@@ -242,7 +251,7 @@ impl LearnOne for Fixed {
             self.step(example);
         }
         if example.weight > 0.0 {
-            self.steps.shrink(&mut self.weights, self.tasks);
+            self.steps.shrink(&mut self.weights, self.tasks, example.weight);
         }
         updated
     }
@@ -287,8 +296,9 @@ impl LearnOne for Fixed {
                 self.step(round.example(at));
             }
         }
-        if round.is_empty() || round.examples().any(|example| example.weight > 0.0) {
-            self.steps.shrink(&mut self.weights, self.tasks);
+        let largest = round.examples().map(|example| example.weight).reduce(f64::max).unwrap_or(1.0);
+        if largest > 0.0 {
+            self.steps.shrink(&mut self.weights, self.tasks, largest);
         }
     }
 }
