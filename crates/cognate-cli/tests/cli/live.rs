@@ -139,21 +139,27 @@ fn whoever_closes_the_trace_ends_the_run_well_and_the_model_is_saved() {
     assert!(!ran.stderr.contains("closed"), "nothing was to be saved: {}", ran.stderr);
 }
 
+/// A process that another test is starting has this one's pipes for a moment, and keeps them open: then the answer can be written,
+/// and the program is right to wait. So one of three has to end; a program that waits for one more line never does.
 #[test]
 fn a_closed_trace_ends_a_run_whose_input_is_silent() {
-    let folder = Folder::new();
-    let mut piped = Piped::start(&folder, "learn - --quiet --model m.cog --trace -");
-    let text = related(1, 3);
-    let mut lines = text.lines();
-    piped.send(lines.next().unwrap());
-    assert!(piped.receive().starts_with("{\"t\":1,"));
-    let Piped { mut running, input, output } = piped;
-    drop(output);
-    let mut input = input.unwrap();
-    // Its answer cannot be written; the pipe is not closed, and no more comes.
-    writeln!(input, "{}", lines.next().unwrap()).unwrap();
-    let status = running.ended_within(Duration::from_secs(20)).expect("it does not wait for a third line");
-    assert_eq!(status.code(), Some(0));
-    assert_eq!(examples(&folder, "m.cog"), 2);
-    drop(input);
+    let ended = (0..3).any(|_| {
+        let folder = Folder::new();
+        let mut piped = Piped::start(&folder, "learn - --quiet --model m.cog --trace -");
+        let text = related(1, 3);
+        let mut lines = text.lines();
+        piped.send(lines.next().unwrap());
+        assert!(piped.receive().starts_with("{\"t\":1,"));
+        let Piped { mut running, input, output } = piped;
+        drop(output);
+        let mut input = input.unwrap();
+        // Its answer cannot be written; the pipe is not closed, and no more comes.
+        writeln!(input, "{}", lines.next().unwrap()).unwrap();
+        let Some(status) = running.ended_within(Duration::from_secs(10)) else { return false };
+        assert_eq!(status.code(), Some(0));
+        assert_eq!(examples(&folder, "m.cog"), 2);
+        drop(input);
+        true
+    });
+    assert!(ended, "it waits for a third line");
 }
