@@ -83,11 +83,27 @@ pub(crate) trait Locate {
         located: &mut [Self::Located; AHEAD],
         mut learn: impl FnMut(&mut Self, Example<'_>, &mut Self::Located),
     ) {
-        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, |task| task, located));
+        self.begin_ahead(batch, located);
         for (at, example) in batch.examples().enumerate() {
-            self.locate_ahead(batch, at + AHEAD - 1, |task| task, located);
-            self.settle_next(batch, at, |task| task, located);
-            learn(self, example, &mut located[at % AHEAD]);
+            learn(self, example, self.next_ahead(batch, at, located));
         }
+    }
+
+    /// Locates the first examples of a batch.
+    fn begin_ahead(&self, batch: &Batch, located: &mut [Self::Located; AHEAD]) {
+        (0..AHEAD - 1).for_each(|at| self.locate_ahead(batch, at, |task| task, located));
+    }
+
+    /// Settles an example of a batch that was begun and went on in order, and looks ahead.
+    #[inline]
+    fn next_ahead<'a>(
+        &self,
+        batch: &Batch,
+        at: usize,
+        located: &'a mut [Self::Located; AHEAD],
+    ) -> &'a mut Self::Located {
+        self.locate_ahead(batch, at + AHEAD - 1, |task| task, located);
+        self.settle_next(batch, at, |task| task, located);
+        &mut located[at % AHEAD]
     }
 }

@@ -9,7 +9,7 @@ use super::averages::Averages;
 use super::lanes::{Feature, FeatureLanes, rates_of};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, PARTS, POOLED, PerPart};
 use super::rows::{OwnRow, SharedRow};
-use super::rule::{Sizes, Usual, gain};
+use super::rule::{Grown, Sizes, Usual, gain};
 use super::step::{Growth, Scale, Stepped};
 use crate::example::{SparseView, TaskId};
 use crate::weights::SideBySide;
@@ -49,6 +49,47 @@ fn apply_shared(shared: &mut [f64; SHARED], steps: &PerPart, rates: &PerPart, ga
     *shared.pooled += steps[POOLED] * rates[POOLED];
     *shared.coupled += steps[COUPLED_SHARED] * rates[COUPLED_SHARED];
     *shared.precision += gain;
+}
+
+/// Shrinks the weights of a feature that has grown, and adds what that changes of each part; by which factors.
+#[cold]
+#[inline(never)]
+fn shrink(
+    growth: &Growth,
+    grown: Grown,
+    inverse_priors: &PerPart,
+    (shared, own): (&mut [f64; SHARED], &mut [f64; OWN]),
+    value: f64,
+    changes: &mut PerPart,
+) -> PerPart {
+    let (shared, own) = (SharedRow::of(shared.each_mut()), OwnRow::of(own.each_mut()));
+    let precisions = [*own.precision, *own.precision, *shared.precision, *shared.precision];
+    let factors = std::array::from_fn(|part| growth.shrink(grown, inverse_priors[part], precisions[part]));
+    let weights = [own.alone, own.coupled, shared.pooled, shared.coupled];
+    for ((weight, factor), change) in weights.into_iter().zip(&factors).zip(changes) {
+        *change += (factor - 1.0) * *weight * value;
+        *weight *= factor;
+    }
+    factors
+}
+
+/// Holds own weights to what examples can have spoken for, and adds what that changes of each part.
+#[inline]
+fn hold(
+    growth: &Growth,
+    inverse_priors: &PerPart,
+    (size, scale): (f64, f64),
+    own: &mut [f64; OWN],
+    value: f64,
+    changes: &mut PerPart,
+) {
+    let own = OwnRow::of(own.each_mut());
+    for (part, weight) in [(ALONE, own.alone), (COUPLED_OWN, own.coupled)] {
+        let most = scale * growth.most(size, inverse_priors[part], *own.precision);
+        let held = weight.max(-most).min(most);
+        changes[part] += (held - *weight) * value;
+        *weight = held;
+    }
 }
 
 /// The members and the example that they learn from.
@@ -95,32 +136,27 @@ impl Stepped<4> for MembersStep<'_> {
         let (mut indices, mut changes) = (self.features.indices().iter(), [0.0; PARTS]);
         self.lanes.clear();
         self.weights.for_each_mut(self.features, self.found, |shared, own, value| {
-            let (shared, own) = (SharedRow::of(shared.each_mut()), OwnRow::of(own.each_mut()));
-            let (grown, feature) = (sizes.grow(shared.size, value), indices.next());
-            if let Some(grown) = grown {
-                let precisions = [*own.precision, *own.precision, *shared.precision, *shared.precision];
-                let factors: PerPart = std::array::from_fn(|part| {
-                    growth.shrink(grown, self.inverse_priors[part], precisions[part])
-                });
-                let parts = [&mut *own.alone, &mut *own.coupled, shared.pooled, shared.coupled];
-                for ((weight, factor), change) in parts.into_iter().zip(&factors).zip(&mut changes) {
-                    *change += (factor - 1.0) * *weight * value;
-                    *weight *= factor;
-                }
-                if let (Some(averages), Some(feature)) = (&mut self.averages, feature) {
+            let feature = indices.next();
+            if let Some(grown) = sizes.grow(SharedRow::of(shared.each_mut()).size, value) {
+                let factors = shrink(
+                    growth,
+                    grown,
+                    &self.inverse_priors,
+                    (&mut *shared, &mut *own),
+                    value,
+                    &mut changes,
+                );
+                if let (Some(averages), Some(feature)) = (&mut self.averages, feature)
+                    && factors.iter().any(|factor| *factor < 1.0)
+                {
                     averages.shrink(self.task, *feature, &factors);
                 }
             }
-            for (part, weight) in [(ALONE, own.alone), (COUPLED_OWN, own.coupled)] {
-                let most = growth.most(*shared.size, self.inverse_priors[part], *own.precision);
-                if weight.abs() > self.own_scale * most {
-                    let held = weight.signum() * self.own_scale * most;
-                    changes[part] += (held - *weight) * value;
-                    *weight = held;
-                }
+            let SharedRow { size, precision, .. } = SharedRow::of(*shared);
+            if growth.is_real() {
+                hold(growth, &self.inverse_priors, (size, self.own_scale), own, value, &mut changes);
             }
-            let (size, shared, own) = (*shared.size, *shared.precision, *own.precision);
-            self.lanes.push(Feature { value, size, shared, own });
+            self.lanes.push(Feature { value, size, shared: precision, own: OwnRow::of(*own).precision });
         });
         let [alone, coupled_own, pooled, coupled_shared] = changes;
         let own = self.own_scale.recip();

@@ -76,6 +76,12 @@ impl Growth {
         precise(grown.before) / precise(grown.after)
     }
 
+    /// Whether labels are real.
+    #[inline(always)]
+    pub(super) fn is_real(&self) -> bool {
+        self.priors.is_some()
+    }
+
     /// The largest weight that the examples of a task can have spoken for, where labels are real.
     ///
     /// The size of a feature is that of all tasks, and grows without the weights of tasks that are not there. What those learnt

@@ -325,7 +325,8 @@ impl State {
         self.own_intercepts.iter_mut().for_each(own);
     }
 
-    /// Learns an example whose rows have been found, and of which this margin was predicted; none is the present one.
+    /// Learns an example whose rows have been found, and of which this margin was predicted; none is the present one. Labels are of
+    /// two kinds: see [`State::learn_real`] for others.
     #[inline(always)]
     fn learn(
         &mut self,
@@ -339,9 +340,6 @@ impl State {
         // Seen no times, it teaches nothing.
         if example.weight <= 0.0 {
             return Outcome { margin: predicted.unwrap_or(seen.margin + example.offset), updated: false };
-        }
-        if self.units.is_some() {
-            return self.learn_real(weights, tasks, example, predicted, &seen, found);
         }
         seen.margin = predicted.unwrap_or(seen.margin + example.offset);
         let goes = self.sort(weights, example, example.label, found);
@@ -369,11 +367,18 @@ impl WithSimd for LearnBatch<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { together: Together { weights, state, found }, tasks, batch, outcomes } = self;
         let mut ahead = batch.examples().skip(AHEAD);
-        weights.learn_ahead(batch, found, |weights, example, found| {
+        weights.begin_ahead(batch, found);
+        // The steps are inlined here, where vectors are wide; a closure would not be.
+        for (at, example) in batch.examples().enumerate() {
+            let found = weights.next_ahead(batch, at, found);
             ahead.next().into_iter().for_each(|example| state.prefetch(example.task));
             *tasks = (*tasks).max(example.task.index() + 1);
-            outcomes.push(state.learn(weights, *tasks, example, None, found));
-        });
+            outcomes.push(if state.units.is_some() {
+                state.learn_real(weights, *tasks, example, None, found)
+            } else {
+                state.learn(weights, *tasks, example, None, found)
+            });
+        }
     }
 }
 
@@ -421,7 +426,11 @@ impl Together {
     pub(super) fn learn(&mut self, tasks: usize, example: Example<'_>, predicted: Option<f64>) -> Outcome {
         let found = &mut self.found[0];
         self.weights.find(example.task, example.features, found);
-        self.state.learn(&mut self.weights, tasks, example, predicted, found)
+        if self.state.units.is_some() {
+            self.state.learn_real(&mut self.weights, tasks, example, predicted, found)
+        } else {
+            self.state.learn(&mut self.weights, tasks, example, predicted, found)
+        }
     }
 
     pub(super) fn learn_batch(&mut self, tasks: &mut usize, batch: &Batch, outcomes: &mut Vec<Outcome>) {

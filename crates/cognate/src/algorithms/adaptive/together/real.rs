@@ -1,8 +1,9 @@
 //! How the members learn from real labels: in units of the task (`units`), without a gate.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use super::super::members::Table;
 use super::super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, POOLED, PerPart};
-use super::{Outcome, Seen, State, Taught};
+use super::{Outcome, State, Taught};
 use crate::example::Example;
 use crate::weights::side_by_side::Found;
 
@@ -11,17 +12,22 @@ impl State {
     ///
     /// Centre and scale are renewed first, from what is predicted now; then the mixture, the trust and the side, and the members learn
     /// in the new units.
+    #[inline(always)]
     pub(super) fn learn_real(
         &mut self,
         weights: &mut Table,
         tasks: usize,
         example: Example<'_>,
         predicted: Option<f64>,
-        seen: &Seen,
         found: &mut Found,
     ) -> Outcome {
+        let seen = self.see(weights, example.task, example.features, found);
         let margin = seen.margin + example.offset;
-        let outcome = Outcome { margin: predicted.unwrap_or(margin), updated: true };
+        let outcome = Outcome { margin: predicted.unwrap_or(margin), updated: example.weight > 0.0 };
+        // Seen no times, it teaches nothing.
+        if !outcome.updated {
+            return outcome;
+        }
         let Some(units) = &mut self.units else { return outcome };
         let before = units.of(example.task);
         let unit = units.learn(&example, margin);
