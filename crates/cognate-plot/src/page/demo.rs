@@ -258,7 +258,7 @@ mod tests {
     fn a_table_from_outside_takes_the_place_of_the_own() {
         let mut demo = demo(2);
         let rows = vec![vec![Cell::Text("coupled".to_owned()), Cell::Number(0.75, "0.7512".to_owned())]];
-        let columns = vec![("learner", Kind::Text), ("AUC", Kind::HighestBest)];
+        let columns = vec![("learner", Kind::Text), ("AUC", Kind::Number)];
         demo.comparison = Some(Table { columns, rows, strong: None });
         (demo.orders, demo.runs[0].totals.examples) = (4, 4096);
         let html = demo_page(&demo);

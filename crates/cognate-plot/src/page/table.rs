@@ -12,15 +12,6 @@ pub enum Kind {
     Number,
     /// Numbers of which the lowest is best.
     LowestBest,
-    /// Numbers of which the highest is best.
-    HighestBest,
-}
-
-impl Kind {
-    /// Whether the best value is marked.
-    fn is_ranked(self) -> bool {
-        matches!(self, Self::LowestBest | Self::HighestBest)
-    }
 }
 
 /// One entry.
@@ -32,6 +23,8 @@ pub enum Cell {
     Words(String),
     /// A number and how it is written; one that is not finite is never the best.
     Number(f64, String),
+    /// How the best number of the whole table is written; marked whatever its column holds.
+    Best(String),
 }
 
 /// A table.
@@ -68,16 +61,17 @@ impl Table {
         let mut out = format!(
             "<div class=\"sideways\">{hint}<div class=\"rows{long}\" tabindex=\"0\"><table{dense}>\n<thead><tr>"
         );
-        for (name, kind) in &self.columns {
-            let slot = if kind.is_ranked() { "<span class=\"slot\"></span>" } else { "" };
+        let slots: Vec<bool> = (0..self.columns.len()).map(|column| self.has_slot(column)).collect();
+        for ((name, kind), slot) in self.columns.iter().zip(&slots) {
+            let slot = if *slot { NO_MARK } else { "" };
             out.extend(["<th", align(*kind), ">", &escape(name), slot, "</th>"]);
         }
         out.push_str("</tr></thead>\n<tbody>\n");
         let best: Vec<Option<&str>> = (0..self.columns.len()).map(|c| self.best(c)).collect();
         for (i, row) in self.rows.iter().enumerate() {
             out.push_str(if self.strong == Some(i) { "<tr class=\"strong\">" } else { "<tr>" });
-            for ((cell, best), (_, kind)) in row.iter().zip(&best).zip(&self.columns) {
-                out.extend(["<td", align(*kind), ">", &content(cell, *kind, *best), "</td>"]);
+            for (column, (cell, (_, kind))) in row.iter().zip(&self.columns).enumerate() {
+                out.extend(["<td", align(*kind), ">", &content(cell, slots[column], best[column]), "</td>"]);
             }
             out.push_str("</tr>\n");
         }
@@ -87,17 +81,21 @@ impl Table {
 
     /// The best value of a column as it is written; none if all rows show the same.
     fn best(&self, column: usize) -> Option<&str> {
-        let sign = match self.columns[column].1 {
-            Kind::LowestBest => 1.0,
-            Kind::HighestBest => -1.0,
-            Kind::Text | Kind::Number => return None,
-        };
+        if self.columns[column].1 != Kind::LowestBest {
+            return None;
+        }
         let numbers = self.rows.iter().filter_map(|row| match &row[column] {
             Cell::Number(v, text) if v.is_finite() => Some((*v, text.as_str())),
             _ => None,
         });
-        let (_, best) = numbers.clone().min_by(|a, b| (sign * a.0).total_cmp(&(sign * b.0)))?;
+        let (_, best) = numbers.clone().min_by(|a, b| a.0.total_cmp(&b.0))?;
         numbers.into_iter().any(|(_, text)| text != best).then_some(best)
+    }
+
+    /// Whether a column has room for the mark of the best.
+    fn has_slot(&self, column: usize) -> bool {
+        self.columns[column].1 == Kind::LowestBest
+            || self.rows.iter().any(|row| matches!(row[column], Cell::Best(_)))
     }
 
     fn is_dense(&self) -> bool {
@@ -108,12 +106,13 @@ impl Table {
     fn wide_width(&self) -> f64 {
         let space = if self.is_dense() { WIDE_SPACE.1 } else { WIDE_SPACE.0 };
         let width = |column: usize| {
-            let (heading, kind) = self.columns[column];
-            let slot = if kind.is_ranked() { SLOT } else { 0.0 };
+            let heading = self.columns[column].0;
+            let slot = if self.has_slot(column) { SLOT } else { 0.0 };
             let cells = self.rows.iter().enumerate().map(|(at, row)| match &row[column] {
                 Cell::Text(text) if self.strong == Some(at) => bold_width(&shorten(text, NAME), 15.0),
                 Cell::Text(text) => text_width(&shorten(text, NAME), 15.0),
                 Cell::Number(_, text) => slot + text_width(text, 15.0),
+                Cell::Best(text) => slot + bold_width(text, 15.0),
                 Cell::Words(_) => WORDS,
             });
             space + cells.fold(slot + text_width(heading, 12.8), f64::max)
@@ -128,6 +127,7 @@ impl Table {
             let cells = self.rows.iter().map(|row| match &row[column] {
                 Cell::Text(text) => text_width(&shorten(text, NAME), 13.0),
                 Cell::Number(_, text) => text_width(text, 13.0),
+                Cell::Best(text) => bold_width(text, 13.0),
                 // They wrap.
                 Cell::Words(_) => FIRST,
             });
@@ -141,17 +141,19 @@ fn align(kind: Kind) -> &'static str {
     if kind == Kind::Text { "" } else { " class=\"r\"" }
 }
 
-fn content(cell: &Cell, kind: Kind, best: Option<&str>) -> String {
+/// Stands in the place of the mark, so that the numbers of a column stay below each other.
+const NO_MARK: &str = "<span class=\"slot\"></span>";
+
+fn content(cell: &Cell, slot: bool, best: Option<&str>) -> String {
+    let marked =
+        |text: &str| format!("<b>{}</b><span class=\"slot\"><small>best</small></span>", escape(text));
     match cell {
         Cell::Text(text) => escape(&shorten(text, NAME)),
         Cell::Words(text) => format!("<span class=\"words\">{}</span>", escape(text)),
+        Cell::Best(text) => marked(text),
         // Rows that show the same value share the mark: readers cannot see a difference that is not shown.
-        Cell::Number(v, text) if v.is_finite() && best == Some(text) => {
-            format!("<b>{}</b><span class=\"slot\"><small>best</small></span>", escape(text))
-        }
-        Cell::Number(_, text) if kind.is_ranked() => {
-            format!("{}<span class=\"slot\"></span>", escape(text))
-        }
+        Cell::Number(v, text) if v.is_finite() && best == Some(text) => marked(text),
+        Cell::Number(_, text) if slot => format!("{}{NO_MARK}", escape(text)),
         Cell::Number(_, text) => escape(text),
     }
 }
@@ -175,10 +177,16 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_can_be_the_best() {
-        let rows = [0.3, 0.9].map(|v| vec![Cell::Number(v, v.to_string())]);
-        let table = Table { columns: vec![("AUC", Kind::HighestBest)], rows: rows.into(), strong: None };
-        assert!(table.html().contains("<b>0.9</b>") && !table.html().contains("<b>0.3</b>"));
+    fn the_best_of_all_columns_is_marked_where_it_stands() {
+        let number = |v: f64| Cell::Number(v, v.to_string());
+        let rows = vec![vec![number(0.3), number(0.1)], vec![number(0.2), Cell::Best("0.05".to_owned())]];
+        let columns = vec![("shared", Kind::Number), ("independent", Kind::Number)];
+        let html = Table { columns, rows, strong: None }.html();
+        assert_eq!(html.matches("<small>best</small>").count(), 1, "{html}");
+        assert!(html.contains("<b>0.05</b>"), "{html}");
+        // Every cell of that column has the room of the mark, and no other has.
+        assert!(html.contains(">0.1<span class=\"slot\"></span></td>"), "{html}");
+        assert_eq!(html.matches("class=\"slot\"").count(), 3, "{html}");
     }
 
     #[test]

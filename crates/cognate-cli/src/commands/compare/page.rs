@@ -72,10 +72,9 @@ fn drawn(runs: Vec<Run>, ranking: &Ranking<'_>) -> (Vec<Run>, usize) {
 /// The same numbers as in the table for people.
 fn comparison(ranking: &Ranking<'_>) -> Table {
     let (metric, results) = (ranking.contest.metric, ranking.results);
-    let kind = if metric.rises() { Kind::HighestBest } else { Kind::LowestBest };
     let mut columns = vec![
         ("learner", Kind::Text),
-        (metric.name(), kind),
+        (metric.name(), Kind::Number),
         ("independent", Kind::Number),
         ("pooled", Kind::Number),
         ("sharing", Kind::Number),
@@ -90,15 +89,21 @@ fn comparison(ranking: &Ranking<'_>) -> Table {
             Cell::Number(value, metric.show(value))
         })
     };
+    // The mark stands where the `*` of the table for people does, in whichever column.
+    let judged = |who: usize, shown: String| match who == ranking.best {
+        true => Cell::Best(shown),
+        false => Cell::Number(results[who].value(metric), shown),
+    };
+    let form = |who: Option<usize>| {
+        who.map_or_else(none, |who| judged(who, metric.show(results[who].value(metric))))
+    };
     let row = |row: Row<'_>| {
         let main = &results[row.main];
         let mut cells = vec![Cell::Text(row.name.to_owned())];
         // A learner that has no form of its own that shares: said, as in the table for people.
         let no_form = || Cell::Number(f64::NAN, "none".to_owned());
-        cells.push(row.shared.map_or_else(no_form, |who| {
-            Cell::Number(results[who].value(metric), results[who].shown(metric))
-        }));
-        cells.extend([number(metric, row.independent), number(metric, row.pooled)]);
+        cells.push(row.shared.map_or_else(no_form, |who| judged(who, results[who].shown(metric))));
+        cells.extend([form(row.independent), form(row.pooled)]);
         cells.extend(match sharing(ranking, &row) {
             Some((change, chance)) => {
                 [Cell::Number(f64::NAN, change), Cell::Number(chance, chance_text(chance))]
