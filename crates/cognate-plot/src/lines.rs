@@ -68,6 +68,8 @@ struct Frame {
 }
 
 const LABEL_GAP: f64 = 15.0;
+/// Height of a line of the text of a mark.
+const MARK_ROW: f64 = 14.0;
 
 impl LineChart {
     /// Draws the chart at a size in pixels; a legend comes on top of the height.
@@ -82,9 +84,12 @@ impl LineChart {
                 (top, height) = (rows + 10.0, height + rows);
             }
             c.text("t", (0.0, top + 8.0), &self.y_title);
-            // The text of a mark has a row of its own.
-            let row = if self.mark.is_some() { 18.0 } else { 0.0 };
-            (top, height) = (top + 22.0 + row, height + row);
+            // The text of a mark has rows of its own.
+            let rows = match self.mark_text(width).len() {
+                0 => 0.0,
+                lines => 4.0 + MARK_ROW * lines as f64,
+            };
+            (top, height) = (top + 22.0 + rows, height + rows);
         }
         let labels = self.end_labels(width, detail);
         let right = labels.iter().map(|l| bold_width(l, 12.0)).fold(0.0, f64::max);
@@ -95,7 +100,7 @@ impl LineChart {
             return c.finish(&self.title, width, height);
         };
         self.axes(&mut c, &frame, detail);
-        self.mark_line(&mut c, &frame);
+        self.mark_line(&mut c, &frame, width);
         for s in &self.background {
             c.path("quiet", &frame.trace(&s.points), &shorten(&s.name, 60));
         }
@@ -202,16 +207,34 @@ impl LineChart {
         }
     }
 
+    /// The text of the mark in lines that fit a width.
+    fn mark_text(&self, width: f64) -> Vec<String> {
+        let room = width - 4.0;
+        let mut lines: Vec<String> = Vec::new();
+        for word in self.mark.iter().flat_map(|mark| mark.text.split(' ')) {
+            match lines.last_mut() {
+                Some(line) if bold_width(&format!("{line} {word}"), 12.0) <= room => {
+                    *line += &format!(" {word}")
+                }
+                _ => lines.push(shorten(word, (room / 12.0) as usize)),
+            }
+        }
+        lines
+    }
+
     /// A line through the marked point, and its text above the frame.
-    fn mark_line(&self, c: &mut Canvas, f: &Frame) {
+    fn mark_line(&self, c: &mut Canvas, f: &Frame, width: f64) {
         let Some((x, _)) = self.mark.as_ref().and_then(|mark| f.place(mark.at)) else { return };
         let ((left, right), (bottom, top)) = (f.x.pixels, f.y.pixels);
         c.path("chosen", &format!("M{} {}V{}", Num(x), Num(bottom), Num(top - 4.0)), "");
-        let text = self.mark.as_ref().map_or("", |mark| mark.text.as_str());
-        let half = bold_width(text, 12.0) / 2.0;
-        // Within the chart, whichever side the point is on.
-        let middle = if right - left > 2.0 * half { x.clamp(left + half, right - half) } else { x };
-        c.text("m b", (middle, top - 9.0), text);
+        for (at, line) in self.mark_text(width).iter().rev().enumerate() {
+            let half = bold_width(line, 12.0) / 2.0;
+            // Within the frame, whichever side the point is on; a long line within the picture.
+            let (left, right) = if right - left > 2.0 * half { (left, right) } else { (2.0, width - 2.0) };
+            let middle =
+                if right - left > 2.0 * half { x.clamp(left + half, right - half) } else { width / 2.0 };
+            c.text("m b", (middle, top - 9.0 - MARK_ROW * at as f64), line);
+        }
     }
 
     /// A ring about the marked point.
@@ -301,6 +324,44 @@ pub fn legend_items(names: &[&str], highlight: Option<usize>) -> Vec<Drawing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_of_a_mark_is_within_the_picture_whatever_its_width() {
+        let text =
+            "chosen: cluster (between 1, clusters 2, mean 0.1, within 0.5), lambda 0.1, 12.34\u{202f}%";
+        for width in [370.0, 1040.0] {
+            for (at, mark) in [(0.1, text), (1.0, text), (10.0, text), (10.0, "chosen: lambda 10")] {
+                let chart = LineChart {
+                    x_steps: Steps::Log2,
+                    series: vec![Series {
+                        name: "p".to_owned(),
+                        points: vec![(0.1, 0.3), (1.0, 0.2), (10.0, 0.3)],
+                    }],
+                    mark: Some(Mark { at: (at, 0.3), text: mark.to_owned() }),
+                    ..LineChart::default()
+                };
+                let svg = chart.draw(width, 320.0, Detail::Full).inline();
+                let lines: Vec<(f64, f64, &str)> = svg
+                    .split("<text class=\"m b\" x=\"")
+                    .skip(1)
+                    .map(|rest| {
+                        let (x, rest) = rest.split_once("\" y=\"").unwrap();
+                        let (y, rest) = rest.split_once("\">").unwrap();
+                        (x.parse().unwrap(), y.parse().unwrap(), rest.split_once("</text>").unwrap().0)
+                    })
+                    .collect();
+                let mut words: Vec<(f64, &str)> = lines.iter().map(|(_, y, line)| (*y, *line)).collect();
+                words.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let read: Vec<&str> = words.iter().map(|(_, line)| *line).collect();
+                assert_eq!(read.join(" "), mark, "nothing is lost at {width}");
+                for (x, y, line) in &lines {
+                    let half = bold_width(line, 12.0) / 2.0;
+                    assert!(x - half >= 0.0 && x + half <= width && *y > 8.0, "{line:?} at {x} in {width}");
+                }
+                assert!(words.windows(2).all(|pair| pair[1].0 - pair[0].0 >= 12.0), "lines do not overlap");
+            }
+        }
+    }
 
     fn chart(series: Vec<Series>) -> LineChart {
         LineChart { series, x_steps: Steps::Log2, y_unit: Unit::Percent, ..LineChart::default() }
