@@ -10,6 +10,7 @@ use cognate::fit::{
     Candidate, Examples, FitOptions, FitStatus, Fitted, Fitter, Kind, Score, Selection, Stopped, folds,
     score, select,
 };
+use cognate::metrics::{Scored, Tally};
 use cognate::stream::{Labels, ReadOptions};
 use cognate::{LearnerConfig, Model, RunConfig, TaskId};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -174,6 +175,8 @@ struct Row {
     score: Score,
     /// The error of the constant guess.
     constant: f64,
+    /// Squared errors and mistakes, counted as `learn` counts them.
+    tally: Tally,
 }
 
 /// Most tasks that the summary for people lists.
@@ -200,7 +203,27 @@ impl Done<'_> {
     }
 
     fn row(&self, positions: &[usize]) -> Row {
-        Row { examples: positions.len(), score: self.score(positions), constant: self.constant(positions) }
+        Row {
+            examples: positions.len(),
+            score: self.score(positions),
+            constant: self.constant(positions),
+            tally: self.tally(positions),
+        }
+    }
+
+    fn tally(&self, positions: &[usize]) -> Tally {
+        let learner = self.model.learner().as_predict();
+        let mut tally = Tally::default();
+        for at in positions {
+            let example = self.examples.example(*at);
+            let margin = learner.margin(example.task, example.features);
+            let scored = match self.examples.kind() {
+                Kind::Classification => Scored::class(example.label, 1.0, margin, None),
+                Kind::Regression => Scored::real(example.label, 1.0, margin, None),
+            };
+            tally.count(&scored, false, false);
+        }
+        tally
     }
 
     /// The error of who always answers the label that most of these examples have, or the mean of their labels.
@@ -323,6 +346,8 @@ impl Done<'_> {
                         examples: row.examples as u64,
                         value: if classes { row.score.error } else { row.score.explained },
                         constant: classes.then_some(row.constant),
+                        rmse: row.tally.rmse(),
+                        least: row.tally.surely_above(),
                     })
                     .collect(),
                 total: if classes { all.score.error } else { all.score.explained },

@@ -2,7 +2,7 @@
 
 use super::report::{Relation, fluid, plural, relation_figure};
 use super::table::{Cell, Kind, Table};
-use super::tasks::{ORDER, ROWS, by_least_error, least_error};
+use super::tasks::{ORDER, REAL_ORDER, ROWS, by_bound};
 use super::{Page, Tile};
 use crate::heatmap::Heatmap;
 use crate::lines::{LineChart, Mark, Series};
@@ -51,6 +51,10 @@ pub struct FittedTask {
     pub value: f64,
     /// The error of the constant guess, where labels are classes.
     pub constant: Option<f64>,
+    /// The root of the mean squared error, where labels are real numbers.
+    pub rmse: Option<f64>,
+    /// The lower end of the 95 % confidence interval of the error, or of the RMSE.
+    pub least: f64,
 }
 
 /// Errors of one choice of parameters along lambda.
@@ -117,9 +121,7 @@ pub fn fit_page(fit: &FitPage, command: &str) -> String {
         relation_figure(&mut page, &relation);
     }
     page.section("Tasks");
-    if fit.is_classification {
-        page.paragraph(ORDER);
-    }
+    page.paragraph(if fit.is_classification { ORDER } else { REAL_ORDER });
     if fit.tasks.len() > ROWS {
         page.paragraph(&format!(
             "The last {} are left out.",
@@ -172,29 +174,30 @@ fn objective_chart(objectives: &[f64]) -> LineChart {
     }
 }
 
-/// The tasks, those that are surest to be badly fitted first; in the order given where labels are no classes.
+/// The tasks, those that are surest to be badly fitted first.
 fn tasks_table(fit: &FitPage) -> Table {
-    let mistakes = |task: &FittedTask| (task.value * task.examples as f64).round() as u64;
-    let counts: Vec<(u64, u64)> = fit.tasks.iter().map(|task| (mistakes(task), task.examples)).collect();
     let mut columns = vec![("task", Kind::Text), ("examples", Kind::Number), (fit.measure, Kind::Number)];
-    let order = if fit.is_classification {
-        columns.extend([("at least", Kind::Number), ("constant guess", Kind::Number)]);
-        by_least_error(&counts)
+    columns.extend(if fit.is_classification {
+        [("at least", Kind::Number), ("constant guess", Kind::Number)]
     } else {
-        (0..fit.tasks.len()).collect()
-    };
-    let rate = |value: f64| Cell::Number(value, percent(value, 2));
-    let row = |at: usize| {
-        let FittedTask { name, examples, value, constant } = &fit.tasks[at];
+        [("RMSE", Kind::Number), ("at least", Kind::Number)]
+    });
+    let share = |value: f64| Cell::Number(value, percent(value, 2));
+    let size = |value: f64| Cell::Number(value, Unit::Measured.value(value));
+    let row = |task: &FittedTask| {
+        let FittedTask { name, examples, value, constant, rmse, least } = task;
         let mut row =
-            vec![Cell::Text(name.clone()), Cell::Number(*examples as f64, count(*examples)), rate(*value)];
-        if fit.is_classification {
-            let least = least_error(counts[at].0, counts[at].1);
-            row.extend([rate(least), rate(constant.unwrap_or(f64::NAN))]);
-        }
+            vec![Cell::Text(name.clone()), Cell::Number(*examples as f64, count(*examples)), share(*value)];
+        row.extend(if fit.is_classification {
+            [share(*least), share(constant.unwrap_or(f64::NAN))]
+        } else {
+            [size(rmse.unwrap_or(f64::NAN)), size(*least)]
+        });
         row
     };
-    Table { columns, rows: order.into_iter().take(ROWS).map(row).collect(), strong: None }
+    let bounds: Vec<(f64, u64)> = fit.tasks.iter().map(|task| (task.least, task.examples)).collect();
+    let rows = by_bound(&bounds).into_iter().take(ROWS).map(|at| row(&fit.tasks[at])).collect();
+    Table { columns, rows, strong: None }
 }
 
 #[cfg(test)]
@@ -206,12 +209,14 @@ mod tests {
             learner: "convex".to_owned(),
             status: "converged".to_owned(),
             measure: "training error",
-            tasks: [("rare", 1, 1.0, 0.0), ("known", 1000, 0.3, 0.45)]
-                .map(|(name, examples, value, constant)| FittedTask {
+            tasks: [("rare", 1, 1.0, 0.0, 0.21), ("known", 1000, 0.3, 0.45, 0.27)]
+                .map(|(name, examples, value, constant, least)| FittedTask {
                     name: name.to_owned(),
                     examples,
                     value,
                     constant: Some(constant),
+                    rmse: Some(2.0),
+                    least,
                 })
                 .into(),
             total: 0.3,
@@ -241,7 +246,8 @@ mod tests {
         let place = |html: &str, name: &str| html.find(&format!("<td>{name}</td>")).expect("a row");
         assert!(place(&html, "known") < place(&html, "rare") && html.contains("Wilson"));
         let real = fit_page(&FitPage { is_classification: false, ..fit() }, "c");
-        assert!(place(&real, "rare") < place(&real, "known") && !real.contains("Wilson"));
+        assert!(place(&real, "known") < place(&real, "rare") && !real.contains("Wilson"));
+        assert!(real.contains("the RMSE that a task has with 95") && real.contains(">RMSE</th>"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) const ORDER: &str = "Sorted by \u{201c}at least\u{201d}: the error th
      (Wilson's lower bound). One mistake in one example says little, and does not come first.";
 
 /// The same where labels are real numbers.
-const REAL_ORDER: &str = "Sorted by \u{201c}at least\u{201d}: the RMSE that a task has with 95\u{202f}% confidence. One large \
+pub(super) const REAL_ORDER: &str = "Sorted by \u{201c}at least\u{201d}: the RMSE that a task has with 95\u{202f}% confidence. One large \
      error in one example says little, and does not come first.";
 
 /// The least error rate that is in keeping with the mistakes among the examples: Wilson's lower bound of a 95 %
@@ -35,16 +35,9 @@ pub fn least_error(mistakes: u64, examples: u64) -> f64 {
     if bound < 0.0 { 0.0 } else { bound }
 }
 
-/// The order of rows with these mistakes and examples: highest least error first; of equal ones that with more
-/// examples, then the earlier. Rows without examples come last.
-pub(super) fn by_least_error(counts: &[(u64, u64)]) -> Vec<usize> {
-    let bounds: Vec<(f64, u64)> =
-        counts.iter().map(|(mistakes, examples)| (least_error(*mistakes, *examples), *examples)).collect();
-    by_bound(&bounds)
-}
-
-/// The same of rows with these bounds and examples.
-fn by_bound(bounds: &[(f64, u64)]) -> Vec<usize> {
+/// The order of rows with these bounds and examples: highest bound first; of equal ones that with more examples, then the
+/// earlier. Rows without examples come last.
+pub(super) fn by_bound(bounds: &[(f64, u64)]) -> Vec<usize> {
     let key = |at: usize| if bounds[at].1 == 0 || bounds[at].0.is_nan() { -1.0 } else { bounds[at].0 };
     let mut order: Vec<usize> = (0..bounds.len()).collect();
     order.sort_by(|a, b| key(*b).total_cmp(&key(*a)).then(bounds[*b].1.cmp(&bounds[*a].1)));
@@ -171,7 +164,8 @@ mod tests {
     fn what_is_surest_to_be_bad_comes_first() {
         // 1 of 1 is at least 20.7 %, 30 of 100 at least 21.9 %, 2 of 2 at least 34.2 %.
         let counts = [(1, 1), (30, 100), (0, 0), (2, 2), (0, 5), (0, 50), (300, 1000)];
-        assert_eq!(by_least_error(&counts), [3, 6, 1, 0, 5, 4, 2]);
+        let bounds = counts.map(|(mistakes, examples)| (least_error(mistakes, examples), examples));
+        assert_eq!(by_bound(&bounds), [3, 6, 1, 0, 5, 4, 2]);
         let mut run = run("r", 2);
         for (task, (mistakes, examples)) in run.tasks.iter_mut().zip([(1, 1), (300, 1000)]) {
             (task.mistakes, task.examples) = (mistakes, examples);
