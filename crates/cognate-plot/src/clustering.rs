@@ -12,8 +12,10 @@
 pub struct Clustering {
     /// The leaves from one end to the other; those of a group stand together.
     pub order: Vec<usize>,
-    /// The K - 1 joins, each after those below it.
+    /// The joins, each after those below it: one less than there are leaves, without those apart.
     pub joins: Vec<Join>,
+    /// How many leaves, at the end of the order, are hardly similar to any other and are not joined.
+    pub apart: usize,
 }
 
 /// Two groups become one.
@@ -29,6 +31,9 @@ pub struct Join {
 
 /// Most groups that a tree is cut into.
 const GROUPS: usize = 12;
+/// A leaf is apart whose largest similarity in size is below this part of the largest of all, and of what is worth it.
+const APART: f64 = 1.0 / 6.0;
+const WORTH: f64 = 0.1;
 /// A narrower gap separates nothing that a picture could show.
 const LEAST_GAP: f64 = 0.02;
 
@@ -57,6 +62,18 @@ impl Clustering {
     /// Clusters K leaves by their K * K similarities, row by row, from -1 to 1.
     pub fn of(similarities: &[f64], k: usize) -> Self {
         assert_eq!(similarities.len(), k * k, "K leaves have K * K similarities");
+        let (related, apart) = apart(similarities, k);
+        if apart.is_empty() {
+            return Self::of_related(similarities, k);
+        }
+        // In the tree they would join groups that are opposed to others, at a similarity of about 0.
+        let rows = related.iter().flat_map(|i| related.iter().map(move |j| similarities[i * k + j]));
+        let tree = Self::of_related(&rows.collect::<Vec<_>>(), related.len());
+        let order = tree.order.iter().map(|at| related[*at]).chain(apart.iter().copied()).collect();
+        Self { order, joins: tree.joins, apart: apart.len() }
+    }
+
+    fn of_related(similarities: &[f64], k: usize) -> Self {
         let mut distances: Vec<u32> = similarities.iter().copied().map(distance).collect();
         let mut groups: Vec<Group> = (0..k).map(|leaf| Group { leaves: vec![leaf], node: leaf }).collect();
         // A group lives in the slot of its first leaf; the slots in use, in order.
@@ -86,7 +103,7 @@ impl Clustering {
             order.reverse();
         }
         let joins = joins(&order, &found);
-        Self { order, joins }
+        Self { order, joins, apart: 0 }
     }
 
     /// Whether all joins are at one similarity: then the tree says nothing.
@@ -94,11 +111,30 @@ impl Clustering {
         self.joins.windows(2).all(|pair| pair[0].similarity == pair[1].similarity)
     }
 
+    /// Whether the last group is that of leaves which are hardly similar to any other.
+    pub fn has_apart(&self) -> bool {
+        self.apart > 0
+    }
+
     /// Where the tree is cut into groups: the first and the last place of each, in order. None if it is flat, or nearly so.
+    /// Leaves that are apart are a group of their own, behind the others.
     ///
     /// The cut is at a wide gap between the similarities of successive joins; of gaps that are at least half as wide as
     /// the widest, the one with the most groups, at most a dozen.
     pub fn groups(&self) -> Vec<(usize, usize)> {
+        let related = self.order.len() - self.apart;
+        let mut groups = self.cut(related);
+        if self.has_apart() {
+            if groups.is_empty() {
+                groups.push((0, related - 1));
+            }
+            groups.push((related, self.order.len() - 1));
+        }
+        groups
+    }
+
+    /// The groups of the leaves that are joined.
+    fn cut(&self, leaves: usize) -> Vec<(usize, usize)> {
         if self.is_flat() {
             return Vec::new();
         }
@@ -108,7 +144,7 @@ impl Clustering {
         let widest = gaps.iter().copied().fold(0.0, f64::max);
         let cut = gaps.iter().rposition(|gap| *gap >= LEAST_GAP && *gap >= widest / 2.0);
         let Some(least) = cut.map(|at| similarities[at + 1]) else { return Vec::new() };
-        let mut groups: Vec<(usize, usize)> = (0..self.order.len()).map(|place| (place, place)).collect();
+        let mut groups: Vec<(usize, usize)> = (0..leaves).map(|place| (place, place)).collect();
         for join in self.joins.iter().filter(|join| join.similarity >= least) {
             // A join comes after those below it, so the last that covers a place is the largest.
             groups[join.leaves.0..=join.leaves.1].fill(join.leaves);
@@ -116,6 +152,18 @@ impl Clustering {
         groups.dedup();
         groups
     }
+}
+
+/// The leaves that are similar or dissimilar to others, and those that are hardly either to any.
+fn apart(similarities: &[f64], k: usize) -> (Vec<usize>, Vec<usize>) {
+    let largest = |leaf: usize| {
+        let others = (0..k).filter(|other| *other != leaf).map(|other| similarities[leaf * k + other].abs());
+        others.filter(|size| size.is_finite()).fold(0.0, f64::max)
+    };
+    let sizes: Vec<f64> = (0..k).map(largest).collect();
+    let all = sizes.iter().copied().fold(0.0, f64::max);
+    let least = if all >= WORTH { WORTH.min(APART * all) } else { 0.0 };
+    (0..k).partition(|leaf| sizes[*leaf] >= least)
 }
 
 /// Two groups that are nearest to each other, the earlier first, taken off the end of the chain.

@@ -9,6 +9,7 @@ mod beside;
 mod cells;
 mod grid;
 
+use super::numbers::plain;
 use super::scale::{Unit, drawable};
 use super::svg::{Canvas, Drawing, Num, bold_width, text_width};
 use super::tree;
@@ -32,6 +33,8 @@ pub struct Heatmap {
     pub tree: Vec<Join>,
     /// The first and the last row of each group; named where single names would be too small.
     pub groups: Vec<(usize, usize)>,
+    /// Which of the groups holds the tasks that are hardly related to any other, if one does.
+    pub apart: Option<usize>,
     /// The size with full colour; the largest one present if left out.
     pub limit: Option<f64>,
     /// Whether the colour bar covers both signs whatever the values are, so that several pictures share one scale.
@@ -83,6 +86,7 @@ impl Heatmap {
     pub fn clustered(mut self, clustering: &Clustering) -> Self {
         self.order = Some(clustering.order.clone());
         self.groups = clustering.groups();
+        self.apart = clustering.has_apart().then(|| self.groups.len() - 1);
         self.tree = if clustering.is_flat() { Vec::new() } else { clustering.joins.clone() };
         self
     }
@@ -91,6 +95,33 @@ impl Heatmap {
     pub fn members(&self) -> Vec<Vec<usize>> {
         let order = self.shown();
         self.groups.iter().map(|(first, last)| order[*first..=*last].to_vec()).collect()
+    }
+
+    /// The member of a group that is most alike to the others of it; of equal ones the first.
+    fn centre(&self, members: &[usize]) -> usize {
+        let k = self.names.len();
+        let size = |task: usize| self.values[task * k + task].abs().sqrt();
+        let alike = |task: usize| -> f64 {
+            let with = |other: usize| match self.values[task * k + other] / (size(task) * size(other)) {
+                correlation if correlation.is_finite() => correlation,
+                _ => 0.0,
+            };
+            members.iter().filter(|other| **other != task).map(|other| with(*other)).sum()
+        };
+        let sums = members.iter().map(|task| (*task, alike(*task)));
+        // Sums of equal values in another order differ in their last bits.
+        let better = |best: (usize, f64), next: (usize, f64)| {
+            if next.1 > best.1 + 1e-9 * best.1.abs() { next } else { best }
+        };
+        sums.reduce(better).map_or(members[0], |(task, _)| task)
+    }
+
+    /// The largest size beside the diagonal, if no cell there has a colour that can be seen although it is not 0.
+    fn invisible(&self, limit: f64) -> Option<f64> {
+        let k = self.names.len();
+        let beside = (0..k * k).filter(|at| at / k != at % k).map(|at| self.values[at].abs());
+        let largest = beside.filter(|size| drawable(*size)).fold(0.0, f64::max);
+        (largest > 0.0 && largest < limit / SHADES).then_some(largest)
     }
 
     /// The one value of all entries beside the diagonal, if they are equal.
@@ -234,10 +265,17 @@ impl Heatmap {
             notes.push("Order: hierarchical clustering, average linkage on 1 − correlation.".to_owned());
         }
         if !layout.is_named && !self.groups.is_empty() {
-            notes.push("Named are groups, by their first task.".to_owned());
+            let apart =
+                if self.apart.is_some() { " Apart are those hardly related to any other." } else { "" };
+            notes.push(format!("Named are groups, by their most central task.{apart}"));
         }
-        if grid.values.iter().any(|v| v.abs() > grid.limit * (1.0 + 1e-9)) {
-            let limit = Unit::Plain.tick(grid.limit, grid.limit);
+        let limit = Unit::Plain.tick(grid.limit, grid.limit);
+        if let Some(largest) = self.invisible(grid.limit) {
+            notes.push(format!(
+                "Nothing can be seen beside the diagonal: the largest value there is {}, and colour is full from {limit} on.",
+                plain(largest, largest)
+            ));
+        } else if grid.reach.1.max(-grid.reach.0) > grid.limit * (1.0 + 1e-9) {
             notes
                 .push(format!("Colour is full from {limit} in size on, so that smaller values can be seen."));
         }
@@ -452,6 +490,66 @@ mod tests {
             heatmap.draw().notes,
             ["Colour is full from 0.06 in size on, so that smaller values can be seen."]
         );
+    }
+
+    #[test]
+    fn a_matrix_has_one_limit_at_every_width() {
+        // Blocks of 480 tasks have smaller means than the tasks have values.
+        let heatmap = map(480, wave);
+        let grids = [1040.0, 358.0].map(|width| heatmap.grid(width));
+        assert!(grids[1].block > grids[0].block);
+        for grid in &grids {
+            assert_eq!((grid.limit, grid.reach), (1.0, (-1.0, 1.0)));
+        }
+        let labels = |svg: &str| svg.matches(">−1.0</text>").count() + svg.matches(">1.0</text>").count();
+        assert_eq!([1040.0, 358.0].map(|width| labels(&heatmap.draw_within(width).inline())), [2, 2]);
+    }
+
+    #[test]
+    fn a_blank_matrix_says_that_nothing_can_be_seen() {
+        let mut heatmap = map(29, |i, j| if i == j { 1.0 } else { 2.6e-4 * (i + j) as f64 / 55.0 });
+        heatmap.limit = Some(0.06);
+        assert_eq!(
+            heatmap.draw().notes,
+            [
+                "Nothing can be seen beside the diagonal: the largest value there is 2.6e−4, and colour is full from 0.06 on."
+            ]
+        );
+        let plain = map(29, |i, j| f64::from(u8::from(i == j))).draw();
+        assert!(plain.notes.is_empty(), "nothing is missed where all is 0: {:?}", plain.notes);
+    }
+
+    #[test]
+    fn a_group_is_named_by_its_most_central_task() {
+        // Of two groups of 206, the tasks 4 and 5 are those most alike to the others of their own, 0 and 1 those least.
+        let value = |i: usize, j: usize| match (i == j, i % 2 == j % 2, i.min(j) < 2) {
+            (true, ..) => 1.0,
+            (_, true, true) => 0.62,
+            (_, true, false) if [i, j].iter().any(|task| [4, 5].contains(task)) => 0.7,
+            (_, true, false) => 0.66,
+            (_, false, _) => -0.5,
+        };
+        let heatmap = map(412, value);
+        let heatmap = heatmap.clone().clustered(&Clustering::of(&heatmap.values, 412));
+        let svg = heatmap.draw().inline();
+        assert!(svg.contains(">task-4 + 205</text>") && svg.contains(">task-5 + 205</text>"), "{svg}");
+    }
+
+    #[test]
+    fn tasks_related_to_nobody_stand_apart() {
+        let value = |i: usize, j: usize| match (i == j, i % 50 == 0 || j % 50 == 0, i % 4 == j % 4) {
+            (true, ..) => 1.0,
+            (_, true, _) => 0.001,
+            (.., true) => 0.5,
+            (.., false) => -0.2,
+        };
+        let heatmap = map(412, value);
+        let heatmap = heatmap.clone().clustered(&Clustering::of(&heatmap.values, 412));
+        let drawing = heatmap.draw();
+        assert_eq!(heatmap.members().len(), 5);
+        assert_eq!(heatmap.members()[4], [0, 50, 100, 150, 200, 250, 300, 350, 400]);
+        assert!(drawing.inline().contains(">9 apart</text>") && !drawing.inline().contains(">task-0 +"));
+        assert!(drawing.notes.iter().any(|note| note.contains("Apart are those hardly related")));
     }
 
     #[test]

@@ -37,18 +37,19 @@ pub(super) fn names(c: &mut Canvas, grid: &Grid, layout: &Layout) -> f64 {
     reach
 }
 
-/// The names of the groups: the first task, and how many more there are.
+/// The names of the groups: the most central task, and how many more there are; of tasks that are apart, how many.
 fn group_names(heatmap: &Heatmap, is_compact: bool) -> Vec<String> {
     let most = if is_compact { GROUP_NAMES.1 } else { GROUP_NAMES.0 };
-    let name = |members: &Vec<usize>| {
+    let name = |(at, members): (usize, &Vec<usize>)| {
         let dagger = if members.iter().any(|task| heatmap.marked.contains(task)) { DAGGER } else { "" };
-        let first = shorten(&heatmap.names[members[0]], most);
+        let centre = shorten(&heatmap.names[heatmap.centre(members)], most);
         match members.len() - 1 {
-            0 => format!("{first}{dagger}"),
-            more => format!("{first} + {more}{dagger}"),
+            0 => format!("{centre}{dagger}"),
+            more if Some(at) == heatmap.apart => format!("{} apart{dagger}", more + 1),
+            more => format!("{centre} + {more}{dagger}"),
         }
     };
-    heatmap.members().iter().map(name).collect()
+    heatmap.members().iter().enumerate().map(name).collect()
 }
 
 /// The room that the names of groups take left of the matrix.
@@ -112,8 +113,7 @@ pub(super) struct Bar {
 
 impl Bar {
     pub(super) fn of(grid: &Grid, is_signed: bool) -> Self {
-        let finite = grid.values.iter().filter(|v| v.is_finite());
-        let (least, most) = finite.fold((0.0f64, 0.0f64), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
+        let (least, most) = grid.reach;
         let lo = if least < 0.0 || is_signed { -grid.limit } else { 0.0 };
         let hi = if most > 0.0 || lo == 0.0 || is_signed { grid.limit } else { 0.0 };
         Self { values: (lo, hi), reach: (least, most), limit: grid.limit }

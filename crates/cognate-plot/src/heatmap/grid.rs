@@ -20,8 +20,10 @@ pub(super) struct Grid {
     pub(super) values: Vec<f64>,
     /// Tasks in a row.
     pub(super) block: usize,
-    /// The size with full colour; more than 0.
+    /// The size with full colour; more than 0. That of the whole matrix, whatever is averaged.
     pub(super) limit: f64,
+    /// The smallest and the largest value of the whole matrix, at most and at least 0.
+    pub(super) reach: (f64, f64),
 }
 
 impl Grid {
@@ -83,8 +85,8 @@ impl Heatmap {
         };
         let values: Vec<f64> =
             blocks.iter().flat_map(|rows| blocks.iter().map(|columns| mean(rows, columns))).collect();
-        let largest = values.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
-        let limit = self.limit.filter(|l| drawable(*l) && *l > 0.0).unwrap_or(largest);
+        let limit = self.full_colour();
+        let present = self.values.iter().filter(|v| drawable(**v));
         let most = if width < COMPACT { NAMES.1 } else { NAMES.0 };
         Grid {
             names: blocks.iter().map(|block| self.block_name(block, most)).collect(),
@@ -92,6 +94,7 @@ impl Heatmap {
             values,
             block,
             limit: if limit > 0.0 { limit } else { 1.0 },
+            reach: present.fold((0.0, 0.0), |(lo, hi), v| (lo.min(*v), hi.max(*v))),
         }
     }
 
