@@ -1,9 +1,6 @@
 //! Pairs of tasks by how strongly they are related: what tables list and graphs draw.
 
-use std::collections::BTreeMap;
-
 use cognate::internal::Symmetric;
-use cognate_plot::graph::Tie;
 
 /// Two tasks and their correlation.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +26,12 @@ impl Pair {
     /// The two tasks, the earlier first.
     pub(crate) fn tasks(&self) -> (usize, usize) {
         (self.a as usize, self.b as usize)
+    }
+
+    /// The pair with other numbers of its tasks; their order stays.
+    pub(crate) fn among(&self, number: impl Fn(usize) -> usize) -> Self {
+        let (a, b) = self.tasks();
+        Self { a: number(a) as u32, b: number(b) as u32, correlation: self.correlation }
     }
 
     /// Size of the correlation.
@@ -60,78 +63,79 @@ pub(crate) struct Kept {
     pub(crate) pairs: Vec<Pair>,
     /// How many of every task were kept, if not all.
     pub(crate) most: Option<usize>,
-    /// Pairs that were not, because they are equally strong.
-    pub(crate) ties: Vec<Tie>,
+    /// How many tasks have further pairs that are as strong as the last of these.
+    pub(crate) tied: usize,
+}
+
+/// Whether so many pairs of K tasks cannot be read in a graph.
+pub(crate) fn are_too_many(pairs: usize, tasks: usize) -> bool {
+    pairs > (EDGES_A_TASK * tasks).clamp(EDGES.0, EDGES.1)
 }
 
 /// Of pairs (strongest first) of K tasks, those that a graph can show: all if they are few, else the strongest of every
-/// task. Where more are equally strong than can be kept, none of these is: a choice among them would be arbitrary.
+/// task. Of equally strong ones it keeps those with the most central tasks, whose correlations are the largest in sum.
 pub(crate) fn readable(pairs: &[Pair], tasks: usize) -> Kept {
-    if pairs.len() <= (EDGES_A_TASK * tasks).clamp(EDGES.0, EDGES.1) {
-        return Kept { pairs: pairs.to_vec(), most: None, ties: Vec::new() };
+    if !are_too_many(pairs.len(), tasks) {
+        return Kept { pairs: pairs.to_vec(), most: None, tied: 0 };
     }
     let mut of_task: Vec<Vec<usize>> = vec![Vec::new(); tasks];
+    let mut sums = vec![0.0; tasks];
     for (at, pair) in pairs.iter().enumerate() {
-        let (a, b) = pair.tasks();
-        of_task[a].push(at);
-        of_task[b].push(at);
-    }
-    let (mut keeps, mut ties) = (vec![false; pairs.len()], vec![false; pairs.len()]);
-    for own in &of_task {
-        let strength = |rank: usize| pairs[own[rank]].strength();
-        // The first that is left out; what is as strong as that one is left out with it.
-        let next = if own.len() > EDGES_A_TASK { strength(EDGES_A_TASK) } else { f64::NEG_INFINITY };
-        let kept =
-            own.iter().take(EDGES_A_TASK).take_while(|at| pairs[**at].strength() > next + TIED).count();
-        own[..kept].iter().for_each(|at| keeps[*at] = true);
-        if kept < EDGES_A_TASK.min(own.len()) {
-            let tied = own[kept..].iter().take_while(|at| pairs[**at].strength() >= next - TIED);
-            tied.for_each(|at| ties[*at] = true);
+        for task in [pair.a, pair.b] {
+            of_task[task as usize].push(at);
+            sums[task as usize] += pair.strength();
         }
     }
-    let chosen = |marks: &[bool]| {
-        let marked = pairs.iter().zip(marks).filter(|(_, marked)| **marked);
-        marked.map(|(pair, _)| *pair).collect::<Vec<_>>()
-    };
-    // What is tied for one task may be among the strongest of the other.
-    ties.iter_mut().zip(&keeps).for_each(|(tied, kept)| *tied &= !kept);
-    Kept { pairs: chosen(&keeps), most: Some(EDGES_A_TASK), ties: groups(&chosen(&ties), tasks) }
+    // In steps, since sums of equal values in another order differ in their last bits.
+    let central = |task: u32| (sums[task as usize] / TIED).round();
+    let mut keeps = vec![false; pairs.len()];
+    let mut ties: Vec<Vec<usize>> = Vec::new();
+    for (task, own) in of_task.iter().enumerate() {
+        if own.len() <= EDGES_A_TASK {
+            own.iter().for_each(|at| keeps[*at] = true);
+            continue;
+        }
+        let last = pairs[own[EDGES_A_TASK - 1]].strength();
+        let stronger = own.partition_point(|at| pairs[*at].strength() > last + TIED);
+        let tied = own[stronger..].iter().take_while(|at| pairs[**at].strength() >= last - TIED);
+        let mut tied: Vec<usize> = tied.copied().collect();
+        let other = |at: &usize| if pairs[*at].a as usize == task { pairs[*at].b } else { pairs[*at].a };
+        tied.sort_by(|x, y| central(other(y)).total_cmp(&central(other(x))).then(other(x).cmp(&other(y))));
+        let chosen = own[..stronger].iter().chain(&tied).take(EDGES_A_TASK);
+        chosen.for_each(|at| keeps[*at] = true);
+        ties.push(tied);
+    }
+    // What one task leaves out, the other may keep.
+    let tied = ties.iter().filter(|tied| tied.iter().any(|at| !keeps[*at])).count();
+    let kept = pairs.iter().zip(&keeps).filter(|(_, kept)| **kept).map(|(pair, _)| *pair).collect();
+    Kept { pairs: kept, most: Some(EDGES_A_TASK), tied }
 }
 
-/// Tied pairs by their correlation and by the tasks that they join; the largest group first.
-fn groups(pairs: &[Pair], tasks: usize) -> Vec<Tie> {
-    fn root(parent: &mut [usize], mut node: usize) -> usize {
-        while parent[node] != node {
-            parent[node] = parent[parent[node]];
-            node = parent[node];
+/// Groups of tasks that are equally related to each other and to every other task, in the order of their first ones; every
+/// task that a pair of at least `least` names is in one, and alone in it if no other is like it.
+pub(crate) fn camps(correlation: &Symmetric, least: f64) -> Vec<Vec<usize>> {
+    let tasks = correlation.size();
+    let is_related = |task: usize| {
+        let row = correlation.row(task).iter().enumerate();
+        row.filter(|(other, _)| *other != task).any(|(_, value)| value.abs() >= least && *value != 0.0)
+    };
+    let are_alike = |a: usize, b: usize| {
+        let both = correlation.row(a).iter().zip(correlation.row(b)).enumerate();
+        both.filter(|(other, _)| *other != a && *other != b).all(|(_, (x, y))| (x - y).abs() <= TIED)
+    };
+    let mut camps: Vec<Vec<usize>> = Vec::new();
+    for task in (0..tasks).filter(|task| is_related(*task)) {
+        // Two that are alike to all others need not be so to each other: then a third is in no camp with both.
+        let own = |camp: &&mut Vec<usize>| {
+            let within = correlation.entry(camp[0], *camp.get(1).unwrap_or(&task));
+            are_alike(camp[0], task) && (correlation.entry(camp[0], task) - within).abs() <= TIED
+        };
+        match camps.iter_mut().find(own) {
+            Some(camp) => camp.push(task),
+            None => camps.push(vec![task]),
         }
-        node
     }
-    let mut sorted = pairs.to_vec();
-    sorted.sort_by(|a, b| b.correlation.total_cmp(&a.correlation));
-    let mut all = Vec::new();
-    for equal in sorted.chunk_by(|a, b| a.correlation - b.correlation <= TIED) {
-        let mut parent: Vec<usize> = (0..tasks).collect();
-        for pair in equal {
-            let (a, b) = pair.tasks();
-            let (a, b) = (root(&mut parent, a), root(&mut parent, b));
-            parent[a.max(b)] = a.min(b);
-        }
-        let weights = (equal[equal.len() - 1].correlation, equal[0].correlation);
-        let mut ties: BTreeMap<usize, Tie> = BTreeMap::new();
-        for pair in equal {
-            let tie = ties.entry(root(&mut parent, pair.tasks().0));
-            tie.or_insert(Tie { nodes: Vec::new(), weights, edges: 0 }).edges += 1;
-        }
-        for task in 0..tasks {
-            if let Some(tie) = ties.get_mut(&root(&mut parent, task)) {
-                tie.nodes.push(task);
-            }
-        }
-        all.extend(ties.into_values());
-    }
-    all.sort_by_key(|tie| std::cmp::Reverse(tie.nodes.len()));
-    all
+    camps
 }
 
 #[cfg(test)]
@@ -174,7 +178,7 @@ mod tests {
         assert_eq!(readable(&few, 10).pairs, few, "45 pairs are few");
         let pairs = scattered();
         let kept = readable(&pairs, 412);
-        assert_eq!((kept.most, kept.ties), (Some(3), Vec::new()));
+        assert_eq!((kept.most, kept.tied), (Some(3), 0));
         assert!(kept.pairs.len() <= 3 * 412, "{}", kept.pairs.len());
         for task in 0..412 {
             let of_task = |pairs: &[Pair]| -> Vec<Pair> {
@@ -186,25 +190,56 @@ mod tests {
     }
 
     #[test]
-    fn ties_are_not_broken() {
-        let pairs = equal(412, 0.457);
-        let kept = readable(&pairs, 412);
-        let all = Tie { nodes: (0..412).collect(), weights: (0.457, 0.457), edges: pairs.len() };
-        assert_eq!((kept.pairs, kept.ties), (Vec::new(), vec![all]));
-        // Two camps of 100, tied within and, less, between; and a friend of the first task.
-        let camps = Symmetric::from_fn(201, |i, j| match (i.min(j), i.max(j)) {
-            (0, 200) => 0.9,
-            (_, 200) => 0.0,
-            (i, j) if (i < 100) == (j < 100) => 0.8,
-            _ => -0.5,
+    fn of_equally_strong_pairs_those_with_the_most_central_tasks_are_kept() {
+        // All pairs are tied but those of task 7, which is a little stronger in sum only.
+        let wheel = Symmetric::from_fn(60, |i, j| match (i.min(j), i.max(j)) {
+            (7, 9) | (5, 7) => 0.9,
+            _ => 0.5,
+        });
+        let kept = readable(&by_strength(&wheel), 60);
+        for task in (0..60).filter(|task| *task != 7) {
+            assert!(kept.pairs.iter().any(|pair| pair.tasks() == (task.min(7), task.max(7))), "{task}");
+        }
+        assert!(kept.pairs.len() <= 3 * 60 && kept.tied >= 57, "{} {}", kept.pairs.len(), kept.tied);
+    }
+
+    #[test]
+    fn a_tie_is_told_only_of_tasks_that_have_one() {
+        // A ring of 120 whose tasks have four neighbours each, all pairs of another strength but two of task 0.
+        let ring = Symmetric::from_fn(120, |i, j| match (j + 120 - i) % 120 {
+            1 | 2 | 118 | 119 => match (i.min(j), i.max(j)) {
+                (0, 1) | (0, 119) => 0.4,
+                (0, _) => 0.5 + i.max(j) as f64 / 1000.0,
+                (a, b) if a == 1 || b == 119 => 0.2 + (a * 120 + b) as f64 * 1e-5,
+                (a, b) => 0.6 + (a * 120 + b) as f64 * 1e-5,
+            },
+            _ => 0.0,
         });
         let pairs: Vec<Pair> =
-            by_strength(&camps).into_iter().filter(|pair| pair.correlation != 0.0).collect();
-        let kept = readable(&pairs, 201);
-        assert_eq!(kept.pairs.iter().map(Pair::tasks).collect::<Vec<_>>(), [(0, 200)]);
-        assert_eq!(
-            kept.ties.iter().map(|tie| (tie.nodes.len(), tie.edges)).collect::<Vec<_>>(),
-            [(100, 4950); 2]
-        );
+            by_strength(&ring).into_iter().filter(|pair| pair.correlation != 0.0).collect();
+        let many = [&pairs[..], &by_strength(&ring)[pairs.len()..][..200]].concat();
+        let kept = readable(&many, 120);
+        assert_eq!((kept.most, kept.tied), (Some(3), 0), "the other end of each keeps both");
+    }
+
+    #[test]
+    fn camps_are_tasks_with_the_same_relations() {
+        // Two camps of 100, opposed; a friend of the first task, which sets that apart; and one without relations.
+        let camps_of = |i: usize, j: usize| match (i.min(j), i.max(j)) {
+            (i, j) if i == j => 1.0,
+            (0, 200) => 0.9,
+            (_, 200 | 201) => 0.0,
+            (i, j) if (i < 100) == (j < 100) => 0.8,
+            _ => -0.5,
+        };
+        let matrix = Symmetric::from_fn(202, camps_of);
+        let found = camps(&matrix, 0.3);
+        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [1, 99, 100, 1]);
+        assert_eq!((found[0][0], found[1][0], found[3][0]), (0, 1, 200));
+        // Nobody is like another where every value is another one.
+        let scattered =
+            Symmetric::from_fn(20, |i, j| if i == j { 1.0 } else { 0.3 + (i * j) as f64 / 1000.0 });
+        assert!(camps(&scattered, 0.1).iter().all(|camp| camp.len() == 1));
+        assert_eq!(camps(&Symmetric::from_fn(412, |i, j| if i == j { 1.0 } else { 0.457 }), 0.3).len(), 1);
     }
 }

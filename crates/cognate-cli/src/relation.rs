@@ -5,7 +5,7 @@ use cognate::{Model, TaskId};
 
 use crate::pairs::{self, Pair};
 use cognate_plot::clustering::Clustering;
-use cognate_plot::graph::{Edge, Graph};
+use cognate_plot::graph::{Camp, Edge, Graph};
 use cognate_plot::heatmap::Heatmap;
 
 /// Tasks, in the order shown, and R among them.
@@ -74,19 +74,44 @@ impl RelationTable {
         let strong = pairs.iter().take_while(|pair| pair.strength() >= threshold);
         // A pair without any correlation is no edge, whatever the threshold.
         let strong: Vec<Pair> = strong.filter(|pair| pair.correlation != 0.0).copied().collect();
-        let kept = pairs::readable(&strong, self.names.len());
+        // Tasks with the same edges would be a hairball, or ties, where edges are many: each camp is one node.
+        let mut camps = match pairs::are_too_many(strong.len(), self.names.len()) {
+            true => pairs::camps(&self.matrix, threshold),
+            false => Vec::new(),
+        };
+        camps.retain(|camp| camp.len() > 1);
+        let mut stands_for: Vec<usize> = (0..self.names.len()).collect();
+        camps.iter().for_each(|camp| camp.iter().for_each(|task| stands_for[*task] = camp[0]));
+        let nodes: Vec<usize> = (0..self.names.len()).filter(|task| stands_for[*task] == *task).collect();
+        let node = |task: usize| nodes.partition_point(|first| *first < task);
+        let is_node = |task: usize| stands_for[task] == task;
+        let between: Vec<Pair> = strong
+            .iter()
+            .filter(|pair| is_node(pair.tasks().0) && is_node(pair.tasks().1))
+            .map(|pair| pair.among(node))
+            .collect();
+        let kept = pairs::readable(&between, nodes.len());
         let edge = |pair: &Pair| Edge { nodes: pair.tasks(), weight: pair.correlation };
+        let camp = |members: &Vec<usize>| {
+            let within = self.matrix.entry(members[0], members[1]);
+            Camp {
+                node: node(members[0]),
+                members: members.iter().map(|task| self.names[*task].clone()).collect(),
+                within: (within.abs() >= threshold && within != 0.0).then_some(within),
+            }
+        };
         Graph {
             title: format!("Related tasks: |correlation| ≥ {threshold:?}"),
-            names: self.names.clone(),
-            order,
+            names: nodes.iter().map(|task| self.names[*task].clone()).collect(),
+            order: order.into_iter().filter(|task| is_node(*task)).map(node).collect(),
             edges: kept.pairs.iter().map(edge).collect(),
             pairs: pairs.len(),
             strongest: pairs.first().map_or(0.0, Pair::strength),
             threshold,
             strong: strong.len(),
             most: kept.most,
-            ties: kept.ties,
+            camps: camps.iter().map(camp).collect(),
+            tied: kept.tied,
         }
     }
 }
@@ -98,6 +123,31 @@ mod tests {
     fn table(size: usize, entry: impl Fn(usize, usize) -> f64) -> RelationTable {
         let names = (0..size).map(|task| task.to_string()).collect();
         RelationTable { names, matrix: Symmetric::from_fn(size, entry) }
+    }
+
+    #[test]
+    fn camps_are_nodes_and_no_graph_with_strong_pairs_is_empty() {
+        let graph = |size: usize, entry: &dyn Fn(usize, usize) -> f64| {
+            let table = table(size, |i, j| if i == j { 1.0 } else { entry(i, j) });
+            let pairs = pairs::by_strength(&table.matrix);
+            table.graph(&pairs, 0.1, (0..size).rev().collect())
+        };
+        // As `adaptive` sees 29 tasks of which 4 are opposed: one size, two signs.
+        let drawn = graph(29, &|i, j| if (i % 7 == 3) == (j % 7 == 3) { 0.1895 } else { -0.1895 });
+        assert_eq!((drawn.names.len(), drawn.strong, drawn.pairs), (2, 406, 406));
+        assert_eq!(
+            drawn.edges.iter().map(|edge| (edge.nodes, edge.weight)).collect::<Vec<_>>(),
+            [((0, 1), -0.1895)]
+        );
+        assert_eq!(drawn.camps.iter().map(|camp| camp.members.len()).collect::<Vec<_>>(), [25, 4]);
+        assert_eq!((drawn.order, drawn.most, drawn.tied), (vec![1, 0], None, 0));
+        // Two values in no order are no camps, and ties everywhere; still every task has its edges.
+        let drawn = graph(60, &|i, j| if (i * j + i + j) % 7 < 3 { 0.4 } else { -0.4 });
+        let mut has_edge = vec![false; drawn.names.len()];
+        drawn.edges.iter().for_each(|edge| (has_edge[edge.nodes.0], has_edge[edge.nodes.1]) = (true, true));
+        assert!(has_edge.iter().all(|has| *has));
+        // Few tasks stay apart: all their edges can be drawn.
+        assert_eq!((graph(10, &|_, _| 0.3).edges.len(), graph(10, &|_, _| 0.3).camps.len()), (45, 0));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(crate) struct Spot {
     pub(crate) ends_here: bool,
     /// By how many degrees the name is turned.
     pub(crate) turned: f64,
+    /// By how much the dot is larger than that of one task.
+    growth: f64,
 }
 
 /// Places on a circle.
@@ -27,6 +29,8 @@ pub(crate) struct Circle {
     pub(crate) radius: f64,
     /// Size of the names.
     pub(crate) font: f64,
+    /// Radius of the dot of one task.
+    dot: f64,
     /// The nodes in their order.
     pub(crate) spots: Vec<Spot>,
     /// Smallest and largest x and y of nodes and names.
@@ -41,12 +45,17 @@ const LARGE: f64 = 10.5;
 const SMALL: f64 = 9.0;
 /// Space between two groups, in nodes.
 const GAP: f64 = 1.5;
+/// Slots per pixel by which the radius of a dot is larger: the dot and its ring stay clear of the next one.
+const GROWN: f64 = 0.22;
+/// Room for the ring round a large dot.
+const RING: f64 = 7.0;
 /// From the node to its name.
 const AWAY: f64 = 9.0;
 
 impl Circle {
-    /// Places the nodes with these names, group after group, from the top clockwise.
-    pub(crate) fn of(names: &[String], groups: &[usize]) -> Self {
+    /// Places the nodes with these names, group after group, from the top clockwise; a dot may be larger than that of one
+    /// task by so much.
+    pub(crate) fn of(names: &[String], groups: &[usize], growths: &[f64]) -> Self {
         let n = names.len();
         let font = match n {
             0..=LEVEL_UP_TO => 12.0,
@@ -54,7 +63,8 @@ impl Circle {
             _ => LARGE,
         };
         let gap = if groups.len() > 1 { GAP } else { 0.0 };
-        let slots = n as f64 + gap * groups.len() as f64;
+        let widths: Vec<f64> = growths.iter().map(|growth| 1.0 + growth * GROWN).collect();
+        let slots = widths.iter().sum::<f64>() + gap * groups.len() as f64;
         // More nodes never make a smaller circle, even where turned names need little room.
         let room = |slots: f64, font: f64| slots * 1.2 * font / TAU;
         let mut radius = 130.0 + 5.0 * n.min(LEVEL_UP_TO) as f64;
@@ -62,11 +72,13 @@ impl Circle {
             radius = radius.max(room(slots.min(LARGE_UP_TO as f64), LARGE)).max(room(slots, font));
         }
         let mut spots = Vec::with_capacity(n);
-        let mut slot = 0.5 + gap / 2.0;
+        let mut slot = gap / 2.0;
+        let mut sizes = widths.iter().zip(growths);
         for size in groups {
-            for _ in 0..*size {
-                spots.push(spot(slot / slots * TAU - FRAC_PI_2, radius, n <= LEVEL_UP_TO));
-                slot += 1.0;
+            for (width, growth) in sizes.by_ref().take(*size) {
+                let angle = (slot + width / 2.0) / slots * TAU - FRAC_PI_2;
+                spots.push(spot(angle, radius, *growth, n <= LEVEL_UP_TO));
+                slot += width;
             }
             slot += gap;
         }
@@ -77,19 +89,30 @@ impl Circle {
             }
         }
         let bounds = bounds(&spots, names, font);
-        Self { radius, font, spots, bounds }
+        Self { radius, font, dot: if n <= LEVEL_UP_TO { 5.0 } else { 3.5 }, spots, bounds }
+    }
+
+    /// Radius of the dot of one task.
+    pub(crate) fn dot(&self) -> f64 {
+        self.dot
     }
 }
 
-fn spot(angle: f64, radius: f64, level: bool) -> Spot {
+fn spot(angle: f64, radius: f64, growth: f64, level: bool) -> Spot {
     let at = |r: f64| (r * angle.cos(), r * angle.sin());
+    let away = if growth > 0.0 { AWAY + growth + RING } else { AWAY };
     let ends_here = angle.cos() < -1e-9;
     let turned = match (level, ends_here) {
         (true, _) => 0.0,
         (false, false) => angle.to_degrees(),
         (false, true) => (angle - PI).to_degrees(),
     };
-    Spot { angle, at: at(radius), name_at: at(radius + AWAY), ends_here, turned }
+    let name_at = match level {
+        // A level name stands beside a large dot, not above or below it.
+        true if growth > 0.0 => (at(radius).0 + if ends_here { -away } else { away }, at(radius + AWAY).1),
+        _ => at(radius + away),
+    };
+    Spot { angle, at: at(radius), name_at, ends_here, turned, growth }
 }
 
 /// Moves heights apart to a distance of `least`, away from the middle.
@@ -113,9 +136,10 @@ fn bounds(spots: &[Spot], names: &[String], font: f64) -> [(f64, f64); 2] {
         let width = text_width(name, font) * if spot.ends_here { -1.0 } else { 1.0 };
         let turned = spot.turned.to_radians();
         let end = (spot.name_at.0 + width * turned.cos(), spot.name_at.1 + width * turned.sin());
-        for (x, y) in [spot.at, spot.name_at, end] {
+        let dot = font.max(AWAY + RING + spot.growth);
+        for ((x, y), room) in [(spot.at, dot), (spot.name_at, font), (end, font)] {
             for (bound, value) in bounds.iter_mut().zip([x, y]) {
-                *bound = (bound.0.min(value - font), bound.1.max(value + font));
+                *bound = (bound.0.min(value - room), bound.1.max(value + room));
             }
         }
     }
@@ -134,7 +158,7 @@ mod tests {
     fn level_names_do_not_overlap() {
         for n in 1..=LEVEL_UP_TO {
             for groups in [vec![n], vec![n / 2, n - n / 2], vec![1; n]] {
-                let circle = Circle::of(&names(n), &groups);
+                let circle = Circle::of(&names(n), &groups, &vec![0.0; n]);
                 for left in [false, true] {
                     let side = circle.spots.iter().filter(|spot| spot.ends_here == left);
                     let mut heights: Vec<f64> = side.map(|spot| spot.name_at.1).collect();
@@ -147,8 +171,27 @@ mod tests {
     }
 
     #[test]
+    fn large_dots_do_not_touch() {
+        for n in [2, 12, 24, 25, 33, 139] {
+            // With the ring round each, as 400 tasks have it.
+            let growths: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 17.0 } else { 0.0 }).collect();
+            let circle = Circle::of(&names(n), &[n], &growths);
+            for (pair, growths) in circle.spots.windows(2).zip(growths.windows(2)) {
+                let apart = (pair[0].at.0 - pair[1].at.0).hypot(pair[0].at.1 - pair[1].at.1);
+                let dots = 2.0 * circle.dot() + growths[0] + growths[1] + 6.0;
+                assert!(apart >= dots, "{n}: {apart} between dots of {dots}");
+            }
+            // Nor does a name begin within its ring.
+            for (spot, growth) in circle.spots.iter().zip(&growths).filter(|(_, growth)| **growth > 0.0) {
+                let away = (spot.at.0 - spot.name_at.0).hypot(spot.at.1 - spot.name_at.1);
+                assert!(away >= circle.dot() + growth + 6.0, "{n}: {away}");
+            }
+        }
+    }
+
+    #[test]
     fn more_nodes_never_make_a_smaller_circle() {
-        let radius = |n: usize| Circle::of(&names(n), &[n]).radius;
+        let radius = |n: usize| Circle::of(&names(n), &[n], &vec![0.0; n]).radius;
         for n in 1..200 {
             assert!(radius(n + 1) >= radius(n), "{n}: {} to {}", radius(n), radius(n + 1));
         }
@@ -158,7 +201,7 @@ mod tests {
     #[test]
     fn names_that_point_outwards_have_room() {
         for n in [25, 139, 300] {
-            let circle = Circle::of(&names(n), &[n]);
+            let circle = Circle::of(&names(n), &[n], &vec![0.0; n]);
             let step = circle.spots[1].angle - circle.spots[0].angle;
             assert!(step * circle.radius >= 1.1 * circle.font, "{n}");
             assert!(circle.spots.iter().all(|spot| (-90.0..=90.1).contains(&spot.turned)), "upright");
@@ -168,7 +211,7 @@ mod tests {
     #[test]
     fn nodes_and_names_are_within_the_bounds() {
         for n in [1, 2, 15, 139] {
-            let circle = Circle::of(&names(n), &[n]);
+            let circle = Circle::of(&names(n), &[n], &vec![0.0; n]);
             let within = |bound: (f64, f64), value: f64| bound.0 <= value && value <= bound.1;
             for (spot, name) in circle.spots.iter().zip(names(n)) {
                 let [x, y] = circle.bounds;

@@ -1,13 +1,13 @@
 //! A graph of named nodes with weighted edges of either sign.
 //!
 //! Nodes stand on a circle, those tied by positive edges together. The sign of an edge is its colour and its dash; its
-//! strength is its width and its opacity. Nodes without an edge are listed below.
+//! strength is its width and its opacity. A node may stand for a camp. Nodes without an edge are listed below.
 
-mod ties;
+mod camps;
 
 use std::collections::BTreeMap;
 
-pub use ties::Tie;
+pub use camps::Camp;
 
 use super::circle::{Circle, Spot};
 use super::numbers::{count, plain};
@@ -18,13 +18,13 @@ use super::svg::{Canvas, Drawing, Num, shorten, text_width};
 pub struct Graph {
     /// Says what an edge means.
     pub title: String,
-    /// Names of the nodes.
+    /// Names of the nodes; of a camp, that of its first member.
     pub names: Vec<String>,
     /// The order of the nodes round the circle; all nodes, each once.
     pub order: Vec<usize>,
     /// The edges, strongest first.
     pub edges: Vec<Edge>,
-    /// How many pairs of nodes there are, with or without an edge.
+    /// How many pairs of tasks there are, with or without an edge.
     pub pairs: usize,
     /// The largest strength of all pairs; 0 if there are none.
     pub strongest: f64,
@@ -34,8 +34,10 @@ pub struct Graph {
     pub strong: usize,
     /// How many edges of every node were chosen, if not all.
     pub most: Option<usize>,
-    /// The nodes of edges that were not chosen for being equally strong.
-    pub ties: Vec<Tie>,
+    /// The nodes that stand for several tasks.
+    pub camps: Vec<Camp>,
+    /// How many nodes have further edges that are as strong as the last one chosen for them.
+    pub tied: usize,
 }
 
 /// An edge between two nodes.
@@ -67,6 +69,8 @@ const ROW: f64 = 18.0;
 struct Drawn {
     /// Strongest first.
     edges: Vec<Edge>,
+    /// The weights within camps.
+    within: Vec<f64>,
     /// The nodes with an edge, round the circle.
     nodes: Vec<usize>,
     /// The sizes of the groups that stand together, in order.
@@ -75,6 +79,13 @@ struct Drawn {
     alone: Vec<usize>,
     /// How many nodes have edges that are all left out for lack of room.
     crowded_out: usize,
+}
+
+impl Drawn {
+    /// The weights of all lines: of edges, and of rings round camps.
+    fn weights(&self) -> impl Iterator<Item = f64> {
+        self.edges.iter().map(|edge| edge.weight).chain(self.within.iter().copied())
+    }
 }
 
 impl Graph {
@@ -86,11 +97,12 @@ impl Graph {
             return c.finish(&self.title, 300.0, 60.0);
         }
         let drawn = self.drawn();
-        let names: Vec<String> = drawn.nodes.iter().map(|node| shorten(&self.names[*node], NAME)).collect();
-        let circle = Circle::of(&names, &drawn.groups);
+        let names: Vec<String> = drawn.nodes.iter().map(|node| self.label(*node, NAME)).collect();
+        let growths: Vec<f64> = drawn.nodes.iter().map(|node| self.growth(*node)).collect();
+        let circle = Circle::of(&names, &drawn.groups, &growths);
         let scale = Scale::of(&drawn);
         let (mut width, mut height) = (320.0f64, 0.0);
-        if !drawn.edges.is_empty() {
+        if !drawn.nodes.is_empty() {
             let [(left, right), (top, bottom)] = circle.bounds;
             width = width.max(legend(&mut c, &drawn, &scale)).max(right - left);
             height = 2.0 * ROW + 8.0;
@@ -98,13 +110,14 @@ impl Graph {
             c.open(&format!("transform=\"translate({} {})\"", Num(middle.0), Num(middle.1)));
             rims(&mut c, &drawn, &circle);
             self.lines(&mut c, &drawn, &circle, &scale);
+            self.rings(&mut c, &drawn, &circle, &scale);
             self.dots(&mut c, &drawn, &circle, &names);
             c.close();
             height += bottom - top + 8.0;
         }
-        if !self.ties.is_empty() {
+        if !self.camps.is_empty() {
             width = width.max(640.0);
-            height = self.list_ties(&mut c, width, height) + 12.0;
+            height = self.list_camps(&mut c, width, height) + 12.0;
         }
         height = self.list(&mut c, &drawn, width, height);
         let mut drawing = c.finish(&self.title, width.ceil(), height.ceil());
@@ -117,6 +130,11 @@ impl Graph {
         let mut seen = vec![false; self.names.len()];
         let mut on_circle = vec![false; self.names.len()];
         let (mut edges, mut nodes) = (Vec::new(), 0);
+        // A camp is drawn although its only edges are within it.
+        for camp in self.camps.iter().take(NODES) {
+            (seen[camp.node], on_circle[camp.node]) = (true, true);
+            nodes += 1;
+        }
         for edge in &self.edges {
             let (a, b) = edge.nodes;
             let new = usize::from(!on_circle[a]) + usize::from(!on_circle[b]);
@@ -129,9 +147,9 @@ impl Graph {
         }
         let (nodes, groups) = self.groups(&edges, &on_circle);
         let crowded_out = seen.iter().filter(|seen| **seen).count() - nodes.len();
-        let tied = self.tied();
-        let alone: Vec<usize> = (0..seen.len()).filter(|node| !seen[*node] && !tied[*node]).collect();
-        Drawn { edges, nodes, groups, alone, crowded_out }
+        let alone: Vec<usize> = (0..seen.len()).filter(|node| !seen[*node]).collect();
+        let within = self.camps.iter().filter_map(|camp| camp.within).collect();
+        Drawn { edges, within, nodes, groups, alone, crowded_out }
     }
 
     /// The nodes on the circle, with those tied by positive edges moved together; and the sizes of these groups.
@@ -147,12 +165,6 @@ impl Graph {
         for edge in edges.iter().filter(|edge| edge.weight >= 0.0) {
             let (a, b) = (root(&mut parent, edge.nodes.0), root(&mut parent, edge.nodes.1));
             parent[a] = b;
-        }
-        for tie in self.ties.iter().filter(|tie| tie.weights.0 >= 0.0) {
-            for pair in tie.nodes.windows(2) {
-                let (a, b) = (root(&mut parent, pair[0]), root(&mut parent, pair[1]));
-                parent[a] = b;
-            }
         }
         // A group stands where its first node does.
         let mut place: BTreeMap<usize, usize> = BTreeMap::new();
@@ -180,7 +192,7 @@ impl Graph {
         };
         if drawn.edges.len() <= TOOLTIPS_UP_TO {
             for edge in drawn.edges.iter().rev() {
-                let [a, b] = [edge.nodes.0, edge.nodes.1].map(|node| shorten(&self.names[node], LONG_NAME));
+                let [a, b] = [edge.nodes.0, edge.nodes.1].map(|node| self.label(node, LONG_NAME));
                 let tip = format!("{a} × {b}: {}", plain(edge.weight, edge.weight.abs()));
                 scale.line(c, edge.weight, &bow_of(edge), &tip);
             }
@@ -203,12 +215,12 @@ impl Graph {
             degrees[edge.nodes.0] += 1;
             degrees[edge.nodes.1] += 1;
         }
-        let radius = Num(if circle.font > 11.0 { 5.0 } else { 3.5 });
         c.open(&format!("font-size=\"{}\"", Num(circle.font)));
         for ((node, spot), name) in drawn.nodes.iter().zip(&circle.spots).zip(names) {
             let edges = degrees[*node];
             let s = if edges == 1 { "" } else { "s" };
-            c.tipped(&format!("{}: {edges} edge{s}", shorten(&self.names[*node], LONG_NAME)));
+            c.tipped(&format!("{}: {edges} edge{s}", self.label(*node, LONG_NAME)));
+            let radius = Num(circle.dot() + self.growth(*node));
             let (x, y) = (Num(spot.at.0), Num(spot.at.1));
             c.put(format_args!("<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"));
             let class = if spot.ends_here { "e" } else { "" };
@@ -250,8 +262,9 @@ impl Graph {
     }
 
     fn notes(&self, drawn: &Drawn) -> Vec<String> {
-        let [pairs, strong, shown] = [self.pairs, self.strong, drawn.edges.len()].map(|n| count(n as u64));
-        let negative = count(drawn.edges.iter().filter(|edge| edge.weight < 0.0).count() as u64);
+        let [pairs, strong, shown] =
+            [self.pairs, self.strong, drawn.weights().count()].map(|n| count(n as u64));
+        let negative = count(drawn.weights().filter(|weight| *weight < 0.0).count() as u64);
         let threshold = self.threshold;
         if self.strong == 0 {
             return vec![format!(
@@ -259,12 +272,14 @@ impl Graph {
                 plain(self.strongest, self.strongest)
             )];
         }
-        let of_each = self.most.map_or(String::new(), |most| format!(": the {most} strongest of every task"));
+        let whom = if self.camps.is_empty() { "task" } else { "node" };
+        let of_each =
+            self.most.map_or(String::new(), |most| format!(": the {most} strongest of every {whom}"));
         let mut notes = vec![format!(
             "Edges: {strong} of {pairs} pairs have a correlation of {threshold:?} or more in size; drawn {shown}, \
              negative {negative}{of_each}."
         )];
-        notes.extend(self.ties_note());
+        notes.extend(self.tied_notes());
         if drawn.edges.len() < self.edges.len() {
             let mut note =
                 format!("The strongest are drawn, at most {} edges among {NODES} tasks", count(EDGES as u64));
@@ -290,7 +305,7 @@ struct Scale {
 
 impl Scale {
     fn of(drawn: &Drawn) -> Self {
-        let strengths = drawn.edges.iter().map(|edge| edge.weight.abs());
+        let strengths = drawn.weights().map(f64::abs);
         let (weakest, strongest) =
             strengths.fold((f64::INFINITY, 0.0), |(lo, hi): (f64, f64), s| (lo.min(s), hi.max(s)));
         // The more lines, the thinner.
@@ -360,12 +375,12 @@ fn legend(c: &mut Canvas, drawn: &Drawn, scale: &Scale) -> f64 {
     let (weak, strong) = (scale.weakest, scale.strongest);
     let middle = f64::midpoint(weak, strong);
     let sizes = if strong - weak > 1e-9 { vec![weak, middle, strong] } else { vec![strong] };
-    let sign = if drawn.edges.iter().all(|edge| edge.weight < 0.0) { -1.0 } else { 1.0 };
+    let sign = if drawn.weights().all(|weight| weight < 0.0) { -1.0 } else { 1.0 };
     let mut signs = Vec::new();
     if sign > 0.0 {
         signs.push((middle, "positive".to_owned()));
     }
-    if drawn.edges.iter().any(|edge| edge.weight < 0.0) {
+    if drawn.weights().any(|weight| weight < 0.0) {
         signs.push((-middle, "negative".to_owned()));
     }
     row(6.0, &signs);
@@ -479,23 +494,65 @@ mod tests {
         assert!(alone.contains("… and 250 more"));
     }
 
+    /// 25 friends as one node, 4 others as one, opposed; and a task that is related to nobody.
+    fn two_camps() -> Graph {
+        let mut graph = graph(3, |a, b| if (a, b) == (0, 1) { -0.19 } else { 0.0 });
+        let members = |n: usize| (0..n).map(|i| format!("task <{i}>")).collect();
+        graph.camps = vec![
+            Camp { node: 1, members: members(4), within: Some(0.19) },
+            Camp { node: 0, members: members(25), within: Some(0.19) },
+        ];
+        (graph.pairs, graph.strong) = (435, 406);
+        graph
+    }
+
     #[test]
-    fn ties_are_listed_and_not_drawn() {
-        let mut graph = graph(412, |_, _| 0.0);
-        (graph.strong, graph.most) = (84_666, Some(3));
-        graph.ties = vec![Tie { nodes: (0..412).collect(), weights: (0.457, 0.457), edges: 84_666 }];
-        let drawing = graph.draw();
+    fn a_camp_is_one_node_with_a_ring_and_its_members_are_listed() {
+        let drawing = two_camps().draw();
         let svg = drawing.inline();
-        assert!(svg.contains(">412 tasks at 0.46: task &lt;0&gt;, task &lt;1&gt;,"), "{svg}");
-        assert!(!svg.contains("class=\"edge") && !svg.contains("Without an edge"));
+        assert_eq!(svg.matches("class=\"dot\"").count(), 2, "{svg}");
+        assert!(
+            svg.contains(">task &lt;0&gt; + 24</text>") && svg.contains(">task &lt;1&gt; + 3</text>"),
+            "{svg}"
+        );
+        assert!(svg.contains("<title>among task &lt;0&gt; + 24: 0.190</title>"), "{svg}");
+        assert!(svg.contains("<title>task &lt;0&gt; + 24 × task &lt;1&gt; + 3: −0.190</title>"), "{svg}");
+        let radii: Vec<f64> = numbers(&svg, "r").into_iter().filter(|r| *r > 3.0).collect();
+        assert!(radii.len() == 2 && radii[0] > radii[1] && radii[1] > 5.0, "{radii:?}");
+        // The camp with the most edges first.
+        let place = |text: &str| svg.find(text).unwrap_or_else(|| panic!("{text} in {svg}"));
+        assert!(place(">25 tasks, 0.19 among them: ") < place(">4 tasks, 0.19 among them: "));
+        assert!(svg.contains(" more</text>") && svg.contains("Without an edge: 1 task<"));
         assert_eq!(
             drawing.notes,
             [
-                "Edges: 84,666 of 84,666 pairs have a correlation of 0.1 or more in size; drawn 0, negative 0: the 3 \
-                 strongest of every task.",
-                "Ties: 412 tasks have more than 3 equally strong edges; these 84,666 are not drawn, since a choice \
-                 among equals would be arbitrary."
+                "Edges: 406 of 435 pairs have a correlation of 0.1 or more in size; drawn 3, negative 1.",
+                "Camps: 29 tasks have the same edges as others and are drawn as 2 nodes; the ring round a node is the \
+                 correlation within its camp."
             ]
+        );
+    }
+
+    #[test]
+    fn one_camp_of_all_is_no_empty_graph() {
+        let mut graph = graph(1, |_, _| 0.0);
+        graph.camps = vec![Camp { node: 0, members: vec!["a".to_owned(); 412], within: Some(0.457) }];
+        (graph.strong, graph.pairs) = (84_666, 84_666);
+        let drawing = graph.draw();
+        let svg = drawing.inline();
+        assert!(svg.contains("class=\"edge\"") && svg.contains("class=\"dot\""), "{svg}");
+        assert!(drawing.notes[0].ends_with("; drawn 1, negative 0."), "{:?}", drawing.notes);
+    }
+
+    #[test]
+    fn only_real_ties_are_told() {
+        let mut graph = graph(30, |a, b| if b == a + 1 { 0.5 } else { 0.0 });
+        graph.most = Some(3);
+        assert_eq!(graph.draw().notes.len(), 1);
+        graph.tied = 1;
+        assert_eq!(
+            graph.draw().notes[1],
+            "Ties: 1 task has further edges as strong as the last of these; drawn are those to the most central tasks."
         );
     }
 

@@ -68,19 +68,18 @@ fn a_report_and_a_graph_of_412_tasks_can_be_used() {
 }
 
 #[test]
-fn a_graph_says_that_equal_edges_are_ties() {
+fn a_graph_of_equal_edges_is_one_camp() {
     let folder = Folder::with("a.svm", related(412, 900));
     folder.output("learn a.svm --learner perceptron --quiet --model m.cog --set interaction.coupled.b=400");
     let ran = folder.run("relations m.cog --graph g.svg");
     ran.assert_done();
     assert!(
-        ran.stderr
-            .contains("Ties: 412 tasks have more than 3 equally strong edges; these 84,666 are not drawn"),
+        ran.stderr.contains("Camps: 412 tasks have the same edges as others and are drawn as 1 node"),
         "{}",
         ran.stderr
     );
     let svg = folder.text("g.svg");
-    assert!(svg.contains(">412 tasks at ") && !svg.contains("class=\"edge"));
+    assert!(svg.contains(">412 tasks, ") && svg.contains(" + 411</text>") && svg.contains("class=\"edge"));
     // The page of the same relation has no matrix of one colour.
     folder.output("learn a.svm --learner perceptron --quiet --set interaction.coupled.b=400 --report r.html");
     assert!(folder.text("r.html").contains("All pairs of different tasks have the same value, "));
@@ -346,4 +345,41 @@ fn the_best_is_marked_where_more_is_better_and_a_form_that_is_missing_is_said() 
     let gain = |name: &str| row(name).split("<td").nth(5).expect("the column of sharing").to_owned();
     assert!(table.contains(">sharing</th>") && gain("adaptive").contains("0.0"), "{}", gain("adaptive"));
     assert_eq!(gain("passive-aggressive"), " class=\"r\"></td>");
+}
+
+#[test]
+fn the_mark_of_the_best_stands_on_the_winner_whichever_its_form_is() {
+    let folder = Folder::with("a.svm", related(12, 600));
+    let flags = "--learners passive-aggressive,perceptron --runs 2 --quiet --report c.html --json";
+    let value: Value = serde_json::from_str(&folder.output(&format!("compare a.svm {flags}"))).unwrap();
+    let rows = value["learners"].as_array().unwrap();
+    let best = rows.iter().find(|row| row["name"] == value["best"]).expect("the winner");
+    assert_eq!(best["form"], "pooled", "the winner is in a column of its own: {value}");
+    let page = folder.text("c.html");
+    let table = page.split("<table").nth(1).and_then(|rest| rest.split("</table>").next()).expect("a table");
+    assert_eq!(table.matches("<small>best</small>").count(), 1, "{table}");
+    let shown = format!("<b>{:.2}\u{202f}%</b>", 100.0 * number(best, "/error"));
+    assert!(table.contains(&shown), "{shown} in {table}");
+}
+
+#[test]
+fn the_graph_of_the_default_learner_shows_its_camps() {
+    // Every seventh of 29 tasks has the labels of the others turned round.
+    let mut stream = String::new();
+    for line in 0..2900_u64 {
+        let task = line % 29;
+        let mixed = (line + 1).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        let [x, y] =
+            [mixed >> 40, (mixed >> 16) & 0xff_ffff].map(|bits| bits as f64 / f64::from(1 << 23) - 1.0);
+        let label = if (x + 0.3 * y > 0.0) == (task % 7 != 3) { "+1" } else { "-1" };
+        writeln!(stream, "{label} task:t{task:02} 1:{x} 2:{y}").unwrap();
+    }
+    let folder = Folder::with("a.svm", stream);
+    folder.output("learn a.svm --quiet --model m.cog");
+    let ran = folder.run("relations m.cog --graph g.svg");
+    ran.assert_done();
+    let svg = folder.text("g.svg");
+    assert!(after(&ran.stderr, "; drawn ") > 0, "{}", ran.stderr);
+    assert!(svg.contains(">25 tasks, ") && svg.contains(">4 tasks, "), "{}", ran.stderr);
+    assert!(svg.contains("edge against"), "the camps are opposed");
 }
