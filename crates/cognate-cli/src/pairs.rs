@@ -208,7 +208,7 @@ mod tests {
         // A ring of 120 whose tasks have four neighbours each, all pairs of another strength but two of task 0.
         let ring = Symmetric::from_fn(120, |i, j| match (j + 120 - i) % 120 {
             1 | 2 | 118 | 119 => match (i.min(j), i.max(j)) {
-                (0, 1) | (0, 119) => 0.4,
+                (0, 1 | 119) => 0.4,
                 (0, _) => 0.5 + i.max(j) as f64 / 1000.0,
                 (a, b) if a == 1 || b == 119 => 0.2 + (a * 120 + b) as f64 * 1e-5,
                 (a, b) => 0.6 + (a * 120 + b) as f64 * 1e-5,

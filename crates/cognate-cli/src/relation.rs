@@ -75,9 +75,10 @@ impl RelationTable {
         // A pair without any correlation is no edge, whatever the threshold.
         let strong: Vec<Pair> = strong.filter(|pair| pair.correlation != 0.0).copied().collect();
         // Tasks with the same edges would be a hairball, or ties, where edges are many: each camp is one node.
-        let mut camps = match pairs::are_too_many(strong.len(), self.names.len()) {
-            true => pairs::camps(&self.matrix, threshold),
-            false => Vec::new(),
+        let mut camps = if pairs::are_too_many(strong.len(), self.names.len()) {
+            pairs::camps(&self.matrix, threshold)
+        } else {
+            Vec::new()
         };
         camps.retain(|camp| camp.len() > 1);
         let mut stands_for: Vec<usize> = (0..self.names.len()).collect();

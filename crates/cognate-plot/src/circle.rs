@@ -107,10 +107,11 @@ fn spot(angle: f64, radius: f64, growth: f64, level: bool) -> Spot {
         (false, false) => angle.to_degrees(),
         (false, true) => (angle - PI).to_degrees(),
     };
-    let name_at = match level {
-        // A level name stands beside a large dot, not above or below it.
-        true if growth > 0.0 => (at(radius).0 + if ends_here { -away } else { away }, at(radius + AWAY).1),
-        _ => at(radius + away),
+    // A level name stands beside a large dot, not above or below it.
+    let name_at = if level && growth > 0.0 {
+        (at(radius).0 + if ends_here { -away } else { away }, at(radius + AWAY).1)
+    } else {
+        at(radius + away)
     };
     Spot { angle, at: at(radius), name_at, ends_here, turned, growth }
 }

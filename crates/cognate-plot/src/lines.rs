@@ -214,7 +214,7 @@ impl LineChart {
         for word in self.mark.iter().flat_map(|mark| mark.text.split(' ')) {
             match lines.last_mut() {
                 Some(line) if bold_width(&format!("{line} {word}"), 12.0) <= room => {
-                    *line += &format!(" {word}")
+                    *line += &format!(" {word}");
                 }
                 _ => lines.push(shorten(word, (room / 12.0) as usize)),
             }

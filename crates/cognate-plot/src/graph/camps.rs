@@ -107,9 +107,10 @@ impl Graph {
         if !self.camps.is_empty() {
             let members: usize = self.camps.iter().map(|camp| camp.members.len()).sum();
             let (nodes, s) = (self.camps.len() as u64, if self.camps.len() == 1 { "" } else { "s" });
-            let ring = match self.camps.iter().any(|camp| camp.within.is_some()) {
-                true => "; the ring round a node is the correlation within its camp",
-                false => "",
+            let ring = if self.camps.iter().any(|camp| camp.within.is_some()) {
+                "; the ring round a node is the correlation within its camp"
+            } else {
+                ""
             };
             notes.push(format!(
                 "Camps: {} tasks have the same edges as others and are drawn as {} node{s}{ring}.",

@@ -90,9 +90,8 @@ fn comparison(ranking: &Ranking<'_>) -> Table {
         })
     };
     // The mark stands where the `*` of the table for people does, in whichever column.
-    let judged = |who: usize, shown: String| match who == ranking.best {
-        true => Cell::Best(shown),
-        false => Cell::Number(results[who].value(metric), shown),
+    let judged = |who: usize, shown: String| {
+        if who == ranking.best { Cell::Best(shown) } else { Cell::Number(results[who].value(metric), shown) }
     };
     let form = |who: Option<usize>| {
         who.map_or_else(none, |who| judged(who, metric.show(results[who].value(metric))))
