@@ -77,7 +77,11 @@ impl Tally {
     pub fn constant_guess(&self) -> f64 {
         match self.kind {
             Some(Kind::Classification) if self.weight > 0.0 => {
-                if guesses_positive(self.weight, self.labels) { 1.0 } else { -1.0 }
+                if guesses_positive(self.weight, self.labels) {
+                    1.0
+                } else {
+                    -1.0
+                }
             }
             Some(Kind::Regression) if self.weight > 0.0 => self.labels / self.weight,
             _ => 0.0,
