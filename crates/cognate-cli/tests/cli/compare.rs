@@ -261,7 +261,10 @@ fn what_is_set_is_compared() {
 #[expect(clippy::print_stderr, reason = "a test says when it could not look")]
 fn real_labels_name_who_takes_them() {
     let folder = Folder::with("real.svm", related(3, 300).replace("+1 ", "2.5 ").replace("-1 ", "-0.5 "));
-    folder.refused("compare real.svm", &["real.svm:1:1: found label", "real labels are learnt "]);
+    folder.refused(
+        "compare real.svm --metric error",
+        &["real.svm:1:1: found label", "real labels are learnt "],
+    );
     if !folder.output("algorithms adaptive").contains("squares") {
         eprintln!("skipped: no learner of streams takes real labels");
         folder.refused("compare real.svm --metric rmse", &["none of the learners takes real labels"]);
