@@ -80,7 +80,7 @@ pub(super) struct Passed {
     pub(super) classes: Option<ClassTally>,
     pub(super) seconds: f64,
     pub(super) bytes: u64,
-    /// Examples whose like came before in the run, as far as the model knows.
+    /// Examples whose like came before in the first pass, as far as the model knows.
     pub(super) repeated: Overlap,
     /// Runs of one label within tasks.
     pub(super) label_runs: LabelRuns,
@@ -298,6 +298,7 @@ impl Contest {
             // The examples of a line come together in the order of the file.
             classes: (model.config().one_vs_all && self.stream.order.is_as_read())
                 .then(|| (ClassGuess::default(), ClassTally::default())),
+            repeated: None,
             curves: matches!(wanted, Wanted::Page | Wanted::Curves).then(Curves::new),
         };
         let started = Instant::now();
@@ -316,7 +317,7 @@ impl Contest {
     }
 
     fn result(&self, name: &str, model: &Model, watch: Watch<'_>, seconds: f64, wanted: Wanted) -> Passed {
-        let Watch { outcomes, ranking, curves, classes, .. } = watch;
+        let Watch { outcomes, ranking, curves, classes, repeated, .. } = watch;
         let (is_final, areas) = (!matches!(wanted, Wanted::First(_)), ranking.areas());
         let total = *model.metrics().total();
         let inspect = model.learner().as_inspect();
@@ -336,7 +337,7 @@ impl Contest {
             classes: classes.map(|(_, tally)| tally),
             seconds,
             bytes: model_bytes(model),
-            repeated: model.metrics().learnt().repeated(),
+            repeated: repeated.unwrap_or_else(|| model.metrics().learnt().repeated()),
             label_runs: ranking.label_runs(),
             page: curves.map(|curves| match wanted {
                 Wanted::Page => page_run(name, model, &curves, seconds),
@@ -352,6 +353,8 @@ struct Watch<'a> {
     outcomes: Outcomes,
     ranking: Ranking,
     classes: Option<(ClassGuess, ClassTally)>,
+    /// What came twice, once the first pass has ended.
+    repeated: Option<Overlap>,
     curves: Option<Curves>,
 }
 
@@ -376,7 +379,10 @@ impl Observer for Watch<'_> {
         }
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
+    fn batch_done(&mut self, progress: Progress, model: &Model) -> ControlFlow<()> {
+        if progress.passes > 0 {
+            self.repeated.get_or_insert_with(|| model.metrics().learnt().repeated());
+        }
         if self.pool.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

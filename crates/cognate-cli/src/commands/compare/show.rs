@@ -131,8 +131,7 @@ fn misleading(ranking: &Ranking<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(run) = ranking.results.get(1).and_then(|results| results.runs.first()) {
         lines.extend(sorted_labels(&run.label_runs));
-        // Of several passes it is said anyway.
-        lines.extend((contest.stream.passes == 1).then(|| learnt_before(run.repeated)).flatten());
+        lines.extend(learnt_before(run.repeated));
     }
     lines.extend(dominant_task(contest));
     lines.iter().map(|line| capitalized(line)).collect()
