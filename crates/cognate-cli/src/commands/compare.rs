@@ -23,7 +23,7 @@ use cognate_plot::page::orders::merged;
 use cognate_plot::page::report::Run;
 use serde_json::json;
 
-use super::{check_outputs, inputs, note_positive};
+use super::{check_inputs, check_outputs, inputs, note_positive};
 use crate::args::CompareArgs;
 use crate::bad_lines::BadLineFile;
 use crate::interrupt::Interrupt;
@@ -74,6 +74,8 @@ fn load(
     interrupt: &Interrupt,
 ) -> anyhow::Result<Memory> {
     let mut bad_lines = BadLineFile::new(args.stream.bad_lines.as_deref())?;
+    let sources = inputs(&args.data)?;
+    check_inputs(&sources)?;
     let read = ReadOptions::default()
         .labels(Labels::Required)
         .skip_bad(args.stream.skip_bad)
@@ -83,7 +85,7 @@ fn load(
     if let Some(learner) = lineup.reads_with()? {
         config.learner = learner;
     }
-    let read = config.reader(inputs(&args.data)?, read)?.into_memory();
+    let read = config.reader(sources, read)?.into_memory();
     let is_real = lineup.kind == Kind::Classification && read.as_ref().is_err_and(is_real_label);
     let read = bad_lines.finish_with(read);
     let memory = if is_real {
