@@ -214,9 +214,7 @@ impl Judged {
                 "note: from pass 2 on, examples have been seen before: only pass 1 predicts unseen ones"
                     .to_owned(),
             );
-        } else if let Some(note) =
-            learnt_before(learnt.from_earlier_runs()).or_else(|| learnt_before(learnt.repeated()))
-        {
+        } else if let Some(note) = learnt_before(learnt.seen_before()) {
             notes.push(format!("note: {note}"));
         }
         notes.extend(dominant_task(model).map(|note| format!("note: {note}")));
