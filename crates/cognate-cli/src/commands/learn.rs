@@ -328,7 +328,7 @@ fn nothing_read(args: &LearnArgs, run: &Finished, left: Option<String>) -> Strin
         [one] => format!("{} holds no {what}", data_name(one)),
         more => format!("none of the {} files holds an {what}", more.len()),
     };
-    let left = left.map_or_else(|| "no model is saved".to_owned(), |left| left);
+    let left = left.unwrap_or_else(|| "no model is saved".to_owned());
     format!("{data}, and nothing was learnt; {left}")
 }
 

@@ -35,9 +35,9 @@ fn looks_like_vw(format: &Format, problem: &Problem, text: &str) -> bool {
 
 /// Whether the cells of a header may be separated by something else than this.
 fn is_cut_elsewhere(separator: char, problem: &Problem) -> bool {
-    let columns = match problem {
-        Problem::NoColumn { known: columns, .. } | Problem::NoKnownColumn { found: columns, .. } => columns,
-        _ => return false,
+    let (Problem::NoColumn { known: columns, .. } | Problem::NoKnownColumn { found: columns, .. }) = problem
+    else {
+        return false;
     };
     let is_other = |c: char| c != separator && matches!(c, ',' | ';' | '\t');
     matches!(&columns[..], [only] if only.contains(is_other))

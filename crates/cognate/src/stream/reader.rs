@@ -290,6 +290,11 @@ fn has_room(batch: &Batch) -> bool {
     batch.len() < BATCH_EXAMPLES && batch.indices.len() < BATCH_FEATURES
 }
 
+/// Whether a batch holds something that has an answer.
+fn is_waited_for(batch: &Batch, promptly: bool) -> bool {
+    !batch.is_empty() || promptly && !batch.skipped_lines().is_empty()
+}
+
 impl Reader {
     /// A stream over the inputs in turn; `tasks` are those known so far.
     pub(crate) fn new(inputs: Vec<Input>, tasks: Tasks, plan: ReaderPlan) -> Self {
@@ -333,8 +338,7 @@ impl Reader {
         Memory::load_with(&mut self, &known)
     }
 
-    /// The next examples. Where that is asked for, a line that is skipped does not wait for an example that is long in
-    /// coming; says whether more may come although there is none.
+    /// [`Stream::fill_promptly`], or [`Stream::fill`].
     fn fill_with(&mut self, batch: &mut Batch, promptly: bool) -> Result<bool, StreamError> {
         batch.clear();
         if let Some(error) = self.source.pending.take() {
@@ -344,7 +348,7 @@ impl Reader {
         self.source.promptly = promptly;
         let mut more = false;
         // A batch is of one input, so that its examples' lines can be named.
-        while batch.is_empty() && !more {
+        while !more {
             let source = &mut self.source;
             if source.lines.is_none() && source.classes.left.is_empty() {
                 if !source.open_next()? {
@@ -354,22 +358,20 @@ impl Reader {
             }
             batch.file = self.source.next_input as u32 - 1;
             if let Err(error) = self.parse_into(batch) {
-                let source = &mut self.source;
-                source.lines = None;
-                source.next_input = source.inputs.len();
+                self.source.end();
                 if batch.is_empty() {
                     return Err(error);
                 }
-                source.pending = Some(error);
+                self.source.pending = Some(error);
             }
             // Lines that are skipped are told before another input is opened, which may be a silent one.
-            more = promptly && !batch.skipped_lines().is_empty();
+            more = is_waited_for(batch, promptly);
         }
         if let Some(labels) = self.parser.as_dyn().rule().take_news() {
             batch.new_labels.clone_from(labels);
         }
         batch.position = self.source.position.load(Ordering::Relaxed);
-        Ok(more || !batch.is_empty())
+        Ok(more)
     }
 
     fn parse_into(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
@@ -417,8 +419,7 @@ impl Source {
         };
         while has_room(batch) {
             // The sender of a line through a pipe may wait for its answer before sending the next.
-            let waited_for = !batch.is_empty() || self.promptly && !batch.skipped_lines().is_empty();
-            if self.live && waited_for && !lines.has_line() {
+            if self.live && is_waited_for(batch, self.promptly) && !lines.has_line() {
                 return Ok(());
             }
             let next = match lines.next() {
