@@ -10,6 +10,7 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         }
         Hint::LooksLikeCsv => "this looks like CSV: --format csv; `svm` lines read: +1 qid:7 3:0.5 8:1",
         Hint::LooksLikeJsonl => "this looks like JSON: --format jsonl; `svm` lines read: +1 qid:7 3:0.5 8:1",
+        Hint::JsonlForCsv => "this looks like JSON: --format jsonl",
         Hint::CountFromOne => "indices count from 1; the file seems to count from 0",
         Hint::DeclareTasks => "name them all with --tasks, or leave --tasks out to add them as they occur",
         Hint::DeclareClasses => "if so many classes are meant, declare their number with --tasks",
@@ -38,6 +39,10 @@ pub(crate) fn advice(hint: Hint) -> Option<&'static str> {
         }
         Hint::OnlyCommas => {
             "something else than a comma seems to separate the columns: --separator ';' or --separator tab"
+        }
+        Hint::OtherSeparator => {
+            "something else seems to separate the columns than was said, or than in the data that the model was learnt from: \
+             --separator ',', ';' or tab"
         }
         Hint::ModelColumns => {
             "columns are called as in the data that the model was learnt from; `cognate inspect M --weights` names its \

@@ -4,7 +4,7 @@
 //! are written: people and process managers send several. A third, or any that comes later, ends the program at once; a
 //! file is then the old one or the new one, never a part.
 //!
-//! SIGUSR1 asks a run to save its model and go on.
+//! SIGUSR1 asks a run to save its model and go on; commands that do not save as they go do not mind it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,6 +91,11 @@ impl Interrupt {
     pub(crate) fn end_reading(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
+}
+
+/// Ends no command that has nothing to save as it goes: SIGUSR1 would by default.
+pub(crate) fn survive_saves() -> anyhow::Result<()> {
+    signal_hook::flag::register(SIGUSR1, Arc::default()).map(drop).context("cannot listen to signals")
 }
 
 /// What a signal does.

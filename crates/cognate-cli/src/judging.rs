@@ -211,7 +211,7 @@ impl Judge {
             // All examples of later passes have been seen, in the first one at least.
             let learnt = metrics.learnt();
             let seen_before = match self.passes.len() {
-                0 => large_share(learnt.from_earlier_runs()).or_else(|| large_share(learnt.repeated())),
+                0 => large_share(learnt.seen_before()),
                 _ => Some(1.0),
             };
             self.passes.push(Pass { tally, auc: ranking.auc().map(|auc| auc.value), classes, seen_before });
@@ -291,9 +291,7 @@ impl Judged {
             let only = if of_first.is_some() { "" } else { ": only pass 1 predicts unseen ones" };
             notes.push(format!("note: from pass 2 on, examples have been seen before{only}"));
             notes.extend(of_first);
-        } else if let Some(note) =
-            learnt_before(learnt.from_earlier_runs()).or_else(|| learnt_before(learnt.repeated()))
-        {
+        } else if let Some(note) = learnt_before(learnt.seen_before()) {
             notes.push(format!("note: {note}"));
         }
         notes.extend(dominant_task(model).map(|note| format!("note: {note}")));

@@ -38,7 +38,8 @@ pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     arguments.color.apply();
     let quiet = arguments.quiet;
-    let done = same_file::check(&arguments.command).and_then(|()| match arguments.command {
+    let ready = interrupt::survive_saves().and_then(|()| same_file::check(&arguments.command));
+    let done = ready.and_then(|()| match arguments.command {
         Command::Learn(learn) => commands::learn::run(&learn, quiet),
         Command::Compare(compare) => commands::compare::run(&compare, quiet),
         Command::Fit(fit) => commands::fit::run(&fit, quiet),

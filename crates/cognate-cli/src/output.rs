@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context;
 use cognate::fit::FitError;
-use cognate::internal::{readable, readable_lines};
+use cognate::internal::{readable, readable_lines, replace_file};
 use cognate::model::{ExportError, OpenError};
 use cognate::{Hint, RunError, SnapshotError, StreamError};
 pub(crate) use cognate_lab::parallel::Interrupted;
@@ -179,21 +181,57 @@ fn write_line(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
+/// Standard output in messages.
+pub(crate) const STDOUT: &str = "standard output";
+
 /// Standard output, buffered.
 pub(crate) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// Fails once nobody reads what is written to a pipe any more: with nothing to write, writing does not tell.
+#[cfg(unix)]
+pub(crate) fn check_stdout_is_read() -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let out = io::stdout();
+    let mut watched = [PollFd::new(&out, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    // Where nothing can be found out, the next line tells.
+    let told = poll(&mut watched, Some(&now)).is_ok();
+    let is_closed = told && watched[0].revents().contains(PollFlags::ERR);
+    if is_closed { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) }
+}
+
+/// Elsewhere the next line tells.
+#[cfg(not(unix))]
+pub(crate) fn check_stdout_is_read() -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes to standard output, and flushes; an error names it.
+pub(crate) fn to_stdout<E: Into<anyhow::Error>>(
+    write: impl FnOnce(&mut BufWriter<io::StdoutLock<'static>>) -> Result<(), E>,
+) -> anyhow::Result<()> {
+    let mut out = stdout();
+    let written = write(&mut out).map_err(Into::into).and_then(|()| Ok(out.flush()?));
+    written.context(STDOUT)
+}
+
+/// Writes a file that a command makes at its end: at every moment it is the old one or the new one, whole. An error names it
+/// by its flag.
+pub(crate) fn write_file(flag: &str, path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    let written = replace_file(path, |out| out.write_all(content.as_ref()));
+    written.with_context(|| format!("{flag} {}", path.display()))
 }
 
 /// Prints a result that people read, and flushes.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     // Pages have no-break spaces between numbers and units; a terminal needs plain ones.
     let text = readable_lines(&text.replace(['\u{a0}', '\u{202f}'], " "));
-    let mut out = stdout();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    Ok(out.flush()?)
+    to_stdout(|out| {
+        out.write_all(text.as_bytes())?;
+        if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") }
+    })
 }
 
 /// Prints a result as [`print()`] does, to standard error: standard output carries something else.
@@ -203,18 +241,18 @@ pub(crate) fn print_aside(text: &str) {
 
 /// Prints a result as one line of JSON.
 pub(crate) fn print_json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut out = stdout();
-    serde_json::to_writer(&mut out, value)?;
-    out.write_all(b"\n")?;
-    Ok(out.flush()?)
+    to_stdout(|out| {
+        serde_json::to_writer(&mut *out, value)?;
+        out.write_all(b"\n")
+    })
 }
 
 /// Prints a result as indented JSON, without building it in memory.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut out = stdout();
-    serde_json::to_writer_pretty(&mut out, value)?;
-    out.write_all(b"\n")?;
-    Ok(out.flush()?)
+    to_stdout(|out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        out.write_all(b"\n")
+    })
 }
 
 /// A table: the first column is text, the rest numbers.

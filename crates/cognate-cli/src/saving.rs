@@ -48,6 +48,8 @@ pub(crate) enum Fate {
     Saved,
     /// It was not worth saving: nothing was learnt, or nothing that is of use.
     Left,
+    /// The input had nothing for a new model to learn.
+    Nothing,
     /// It could not be saved.
     Failed(SnapshotError),
 }
@@ -56,6 +58,10 @@ pub(crate) enum Fate {
 pub(crate) struct Saver {
     path: Option<PathBuf>,
     every: Option<SaveEvery>,
+    /// Whether the model goes on from another one, which is worth a file even if it learns nothing more.
+    goes_on: bool,
+    /// Whether there is a model in the file, which one that has learnt nothing must not replace.
+    replaces: bool,
     /// Examples seen, and the time, at the last save or attempt.
     last: (u64, Instant),
     /// Examples of this run in the file, once something was saved.
@@ -70,10 +76,17 @@ pub(crate) struct Saver {
 
 impl Saver {
     /// Starts the clock.
-    pub(crate) fn new(path: Option<PathBuf>, every: Option<SaveEvery>, model: &Model) -> Self {
+    pub(crate) fn new(path: Option<PathBuf>, goes_on: bool, every: Option<SaveEvery>, model: &Model) -> Self {
         let before = seen(model);
         let last = (before, Instant::now());
-        Self { path, every, last, saved: None, before, warned: false, refused: None }
+        let file = path.as_ref().and_then(|path| std::fs::metadata(path).ok());
+        let replaces = file.is_some_and(|meta| meta.len() > 0);
+        Self { path, every, goes_on, replaces, last, saved: None, before, warned: false, refused: None }
+    }
+
+    /// Whether the model is one that must not replace what is there: it has learnt nothing.
+    fn is_nothing(&self, model: &Model) -> bool {
+        !self.goes_on && if self.replaces { model.metrics().total().examples == 0 } else { seen(model) == 0 }
     }
 
     /// After every batch: saves if it is time to, or someone has asked by a signal. A disk may have room again later; a state
@@ -84,14 +97,15 @@ impl Saver {
             Some(SaveEvery::Examples(examples)) => seen(model) - self.last.0 >= examples,
             Some(SaveEvery::Time(time)) => seen(model) > self.last.0 && self.last.1.elapsed() >= time,
         };
-        if asked && (self.path.is_none() || seen(model) == self.before) {
+        let nothing = seen(model) == self.before || self.is_nothing(model);
+        if asked && (self.path.is_none() || nothing) {
             say(match self.path {
                 None => "SIGUSR1: nothing is saved, because no file was named for the model (--model OUT)",
                 Some(_) => "SIGUSR1: nothing is saved, because nothing was learnt yet",
             });
             return ControlFlow::Continue(());
         }
-        let Some(path) = self.path.as_ref().filter(|_| due || asked) else {
+        let Some(path) = self.path.as_ref().filter(|_| (due || asked) && !nothing) else {
             return ControlFlow::Continue(());
         };
         self.last = (seen(model), Instant::now());
@@ -129,7 +143,8 @@ impl Saver {
         }
         match ended_by {
             Some(RunError::Diverged { .. }) => Fate::Left,
-            Some(_) if examples == 0 => Fate::Left,
+            Some(_) if examples == 0 || self.is_nothing(model) => Fate::Left,
+            None if self.is_nothing(model) => Fate::Nothing,
             _ => model.save(path).map_or_else(Fate::Failed, |()| Fate::Saved),
         }
     }
@@ -140,10 +155,10 @@ impl Saver {
         match (saved, self.saved) {
             (Fate::NotAsked, _) => None,
             (Fate::Saved, _) => Some(format!("the model is saved in {}, {}", path.display(), with(examples))),
-            (Fate::Left | Fate::Failed(_), Some(examples)) => {
+            (Fate::Left | Fate::Nothing | Fate::Failed(_), Some(examples)) => {
                 Some(format!("{} is that of the last save, {}", path.display(), with(examples)))
             }
-            (Fate::Left | Fate::Failed(_), None) => {
+            (Fate::Left | Fate::Nothing | Fate::Failed(_), None) => {
                 path.exists().then(|| format!("{} is left as it was", path.display()))
             }
         }

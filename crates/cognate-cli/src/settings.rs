@@ -357,6 +357,30 @@ pub(crate) fn parse_value(text: &str) -> Value {
     parsed.ok().and_then(|mut table| table.get_mut("value").map(Value::take)).unwrap_or_else(|| json!(text))
 }
 
+/// Two configs, each with nothing left but what is different in them; of other choices, their names.
+pub(crate) fn differences(one: &Value, other: &Value) -> (Value, Value) {
+    let (Value::Object(one), Value::Object(other)) = (one, other) else {
+        return (one.clone(), other.clone());
+    };
+    let only = |map: &Map<String, Value>| map.keys().next().filter(|_| map.len() == 1).cloned();
+    if let (Some(one), Some(other)) = (only(one), only(other))
+        && one != other
+    {
+        return (json!(one), json!(other));
+    }
+    let (mut left, mut right) = (Map::new(), Map::new());
+    for name in one.keys().chain(other.keys().filter(|name| !one.contains_key(*name))) {
+        let of = |map: &Map<String, Value>| map.get(name).cloned().unwrap_or_default();
+        let (of_one, of_other) = (of(one), of(other));
+        if of_one != of_other {
+            let (of_one, of_other) = differences(&of_one, &of_other);
+            left.insert(name.clone(), of_one);
+            right.insert(name.clone(), of_other);
+        }
+    }
+    (left.into(), right.into())
+}
+
 /// Lays one config upon another.
 pub(crate) fn lay(under: &mut Value, over: Value) {
     merge(under, over, Place::config());
@@ -393,6 +417,20 @@ mod tests {
         apply_sets(&mut tree, "perceptron", &["interaction.graph.edges=[[\"a\",\"b\"]]".to_owned()]).unwrap();
         let error = apply_sets(&mut tree, "perceptron", &["interaction.coupled.c=1".to_owned()]).unwrap_err();
         assert_eq!(error.to_string(), "--set interaction.coupled.c=1: unknown field `c`, expected `b`");
+    }
+
+    #[test]
+    fn differences_are_all_that_is_told_of_two_configs() {
+        let learner = |b: u32| json!({ "perceptron": { "interaction": { "coupled": { "b": b, "c": 1 } } } });
+        let one = json!({ "learner": learner(3), "seed": 1, "clip": 2 });
+        let other = json!({ "learner": learner(4), "seed": 1, "positive": "ham" });
+        let (left, right) = differences(&one, &other);
+        let b = |b: u32| json!({ "perceptron": { "interaction": { "coupled": { "b": b } } } });
+        assert_eq!(left, json!({ "learner": b(3), "clip": 2, "positive": null }));
+        assert_eq!(right, json!({ "learner": b(4), "clip": null, "positive": "ham" }));
+        let other = json!({ "learner": { "adaptive": { "forget": 7 } }, "seed": 1, "clip": 2 });
+        let names = (json!({ "learner": "perceptron" }), json!({ "learner": "adaptive" }));
+        assert_eq!(differences(&one, &other), names);
     }
 
     #[test]

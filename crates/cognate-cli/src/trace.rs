@@ -9,6 +9,8 @@ use cognate::Tasks;
 use cognate::run::{RoundReport, UnlabelledReport};
 use serde::Serialize;
 
+use crate::output::check_stdout_is_read;
+
 /// The output file; an error is kept until the end, since observers cannot fail.
 pub(crate) struct Trace {
     out: BufWriter<Box<dyn Write>>,
@@ -99,7 +101,9 @@ impl Trace {
     /// Flushes after a batch: the sender of a line through a pipe may wait for its answer before sending the next.
     pub(crate) fn flush(&mut self) {
         if self.failed.is_none() {
-            self.failed = self.out.flush().err();
+            let flushed = self.out.flush();
+            let read = if self.on_stdout { check_stdout_is_read() } else { Ok(()) };
+            self.failed = flushed.and(read).err();
         }
     }
 

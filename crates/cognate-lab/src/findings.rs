@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Context;
+use cognate::internal::replace_file;
 use cognate_plot::lines::{Detail, LineChart};
 use cognate_plot::text_table::TextTable;
 
@@ -190,7 +191,8 @@ impl Findings {
     pub fn write(&self, experiment: &Experiment, mode: &str, out: &Path) -> anyhow::Result<()> {
         let write = |name: String, content: String| {
             let path = out.join(name);
-            std::fs::write(&path, content).with_context(|| path.display().to_string())
+            replace_file(&path, |out| out.write_all(content.as_bytes()))
+                .with_context(|| path.display().to_string())
         };
         let id = experiment.id;
         write(format!("{id}.md"), self.markdown(experiment, mode))?;

@@ -90,7 +90,7 @@ fn advice(hint: Hint) -> Option<&'static str> {
     Some(match hint {
         Hint::LooksLikeVw => "this looks like Vowpal Wabbit's format: stream={\"format\": \"vw\"}",
         Hint::LooksLikeCsv => "this looks like CSV: stream={\"format\": \"csv\"}",
-        Hint::LooksLikeJsonl => "this looks like JSON: stream={\"format\": \"jsonl\"}",
+        Hint::LooksLikeJsonl | Hint::JsonlForCsv => "this looks like JSON: stream={\"format\": \"jsonl\"}",
         Hint::CountFromOne => "indices count from 1; the file seems to count from 0",
         Hint::DeclareTasks => "name them all with `tasks`, or leave `tasks` out to add them as they occur",
         Hint::DeclareClasses => "if so many classes are meant, declare their number with `tasks`",
@@ -111,6 +111,10 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::OnlyCommas => {
             "something else than a comma seems to separate the columns: \
              stream={\"format\": {\"csv\": {\"separator\": \";\"}}}"
+        }
+        Hint::OtherSeparator => {
+            "something else seems to separate the columns than was said, or than in the data that the model was learnt from: \
+             stream={\"format\": {\"csv\": {\"separator\": \",\"}}}"
         }
         Hint::ModelColumns => "columns are called as in the data that the model was learnt from",
         Hint::DecimalPoint => {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{NoParameters, allow_bare_names, choice};
 use crate::config::RunConfig;
 use crate::error::ConfigProblem;
-use crate::example::Example;
+use crate::example::{Example, TaskId};
 use crate::fit::Kind;
 use crate::model::Model;
 use crate::stream::Batch;
@@ -95,12 +95,24 @@ impl ClassWeightConfig {
 }
 
 /// How many labels of each class were learnt, where that matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct ClassCounts {
     #[serde(deserialize_with = "crate::count::saved")]
     positive: u64,
     #[serde(deserialize_with = "crate::count::saved")]
     negative: u64,
+    /// The same of each task, as far as it is known: a model that an earlier version saved has only those learnt since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<TaskCounts>,
+}
+
+/// How many labels of each class a task has taught.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct TaskCounts {
+    #[serde(deserialize_with = "crate::count::saved")]
+    pub(crate) positive: u64,
+    #[serde(deserialize_with = "crate::count::saved")]
+    pub(crate) negative: u64,
 }
 
 impl ClassCounts {
@@ -108,8 +120,46 @@ impl ClassCounts {
         *self == Self::default()
     }
 
+    /// Sums over the tasks; none where that is more than anyone can have counted.
+    fn of_tasks(&self) -> Option<TaskCounts> {
+        self.tasks.iter().try_fold(TaskCounts::default(), |sum, task| {
+            let positive = sum.positive.checked_add(task.positive)?;
+            Some(TaskCounts { positive, negative: sum.negative.checked_add(task.negative)? })
+        })
+    }
+
+    /// Whether they can be those of so many tasks.
+    pub(crate) fn are_possible(&self, tasks: usize) -> bool {
+        let fits = |sum: TaskCounts| sum.positive <= self.positive && sum.negative <= self.negative;
+        self.tasks.len() <= tasks && self.of_tasks().is_some_and(fits)
+    }
+
+    /// Whether it is known of every label whose it was.
+    pub(crate) fn are_known_by_task(&self) -> bool {
+        self.of_tasks() == Some(TaskCounts { positive: self.positive, negative: self.negative })
+    }
+
+    /// Counts anew, from what every task has taught.
+    pub(crate) fn recount(&mut self, tasks: impl Iterator<Item = TaskCounts>) {
+        self.tasks = tasks.collect();
+        (self.positive, self.negative) = (0, 0);
+        for task in &self.tasks {
+            self.positive += task.positive;
+            self.negative += task.negative;
+        }
+    }
+
+    /// Forgets what a task has taught, which must be known; tasks after it move one number down.
+    pub(crate) fn remove(&mut self, task: TaskId) {
+        if task.index() < self.tasks.len() {
+            let gone = self.tasks.remove(task.index());
+            self.positive -= gone.positive;
+            self.negative -= gone.negative;
+        }
+    }
+
     /// The weight of the next label, which is counted.
-    fn next(&mut self, config: &ClassWeightConfig, label: f64) -> f64 {
+    fn next(&mut self, config: &ClassWeightConfig, task: TaskId, label: f64) -> f64 {
         let is_positive = label > 0.0;
         match config {
             ClassWeightConfig::None(_) => 1.0,
@@ -117,9 +167,18 @@ impl ClassCounts {
             ClassWeightConfig::Given(given) => given.negative,
             ClassWeightConfig::Balanced(_) => {
                 let all = (self.positive + self.negative) as f64;
-                let own = if is_positive { &mut self.positive } else { &mut self.negative };
+                if self.tasks.len() <= task.index() {
+                    self.tasks.resize(task.index() + 1, TaskCounts::default());
+                }
+                let of_task = &mut self.tasks[task.index()];
+                let (own, of_task) = if is_positive {
+                    (&mut self.positive, &mut of_task.positive)
+                } else {
+                    (&mut self.negative, &mut of_task.negative)
+                };
                 let weight = (all + 2.0) / (2.0 * (*own as f64 + 1.0));
                 *own += 1;
+                *of_task += 1;
                 weight
             }
         }
@@ -132,7 +191,7 @@ impl Model {
         if self.config.class_weight.is_none() || example.weight == 0.0 {
             return example;
         }
-        let of_class = self.class_counts.next(&self.config.class_weight, example.label);
+        let of_class = self.class_counts.next(&self.config.class_weight, example.task, example.label);
         Example { weight: example.weight * of_class, ..example }
     }
 
@@ -154,16 +213,28 @@ mod tests {
     #[test]
     fn balanced_by_hand() {
         let (balanced, mut counts) = (ClassWeightConfig::Balanced(NoParameters {}), ClassCounts::default());
-        let weights = [-1.0, -1.0, -1.0, 1.0, -1.0].map(|label| counts.next(&balanced, label));
+        let labels = [(0, -1.0), (1, -1.0), (0, -1.0), (1, 1.0), (0, -1.0)];
+        let weights = labels.map(|(task, label)| counts.next(&balanced, TaskId(task), label));
         assert_eq!(weights, [1.0, 3.0 / 4.0, 4.0 / 6.0, 5.0 / 2.0, 6.0 / 8.0]);
-        assert_eq!(counts, ClassCounts { positive: 1, negative: 4 });
+        let [first, second] = [(0, 3), (1, 1)].map(|(positive, negative)| TaskCounts { positive, negative });
+        assert_eq!(counts, ClassCounts { positive: 1, negative: 4, tasks: vec![first, second] });
+        assert!(counts.are_known_by_task() && counts.are_possible(2) && !counts.are_possible(1));
+        counts.remove(TaskId(0));
+        assert_eq!(counts, ClassCounts { positive: 1, negative: 1, tasks: vec![second] });
+        // As an earlier version saved it.
+        let mut old = ClassCounts { positive: 5, negative: 7, tasks: Vec::new() };
+        assert!(!old.are_known_by_task() && old.are_possible(0));
+        old.recount([first, second].into_iter());
+        assert_eq!(old, ClassCounts { positive: 1, negative: 4, tasks: vec![first, second] });
+        let impossible = ClassCounts { positive: 0, ..old };
+        assert!(!impossible.are_possible(2));
     }
 
     #[test]
     fn given_weights_need_no_counts() {
         let given = ClassWeightConfig::Given(GivenClassWeights { positive: 4.0, negative: 0.5 });
         let mut counts = ClassCounts::default();
-        assert_eq!([1.0, -1.0].map(|label| counts.next(&given, label)), [4.0, 0.5]);
+        assert_eq!([1.0, -1.0].map(|label| counts.next(&given, TaskId(0), label)), [4.0, 0.5]);
         assert!(counts.is_zero());
     }
 }

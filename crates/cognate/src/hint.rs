@@ -10,6 +10,8 @@ pub enum Hint {
     LooksLikeCsv,
     /// The text looks like lines of JSON.
     LooksLikeJsonl,
+    /// The text looks like lines of JSON, where a header of CSV is expected.
+    JsonlForCsv,
     /// Indices count from 1, and the file seems to count from 0.
     CountFromOne,
     /// Declare all tasks, or none.
@@ -34,6 +36,8 @@ pub enum Hint {
     NameKeys,
     /// Columns are separated by something other than commas.
     OnlyCommas,
+    /// Columns are separated by something other than what is said to separate them.
+    OtherSeparator,
     /// Columns must be called as those that the model was learnt from.
     ModelColumns,
     /// Write numbers with a point, or say which columns are categories.

@@ -122,7 +122,7 @@ pub mod internal {
     pub use crate::nearest::{nearest_first, nearest_names};
     pub use crate::readable::{readable, readable_lines};
     pub use crate::rng::generator;
-    pub use crate::snapshot::FORMAT_VERSION;
+    pub use crate::snapshot::{FORMAT_VERSION, check_replaceable, replace_file};
     pub use crate::stream::pipeline::for_each_batch;
 }
 

@@ -19,6 +19,7 @@ mod file;
 mod lock;
 mod version_1;
 
+pub use file::{check_replaceable, replace_file};
 pub use lock::ModelLock;
 
 use std::fs;
@@ -95,7 +96,7 @@ impl Model {
                 Naming::Numbered | Naming::Kept => Vec::new(),
             },
             rounds: self.rounds,
-            class_counts: self.class_counts,
+            class_counts: self.class_counts.clone(),
             threshold: self.threshold,
         };
         let header = serde_json::to_vec(&header).expect("a header is plain JSON");
@@ -177,6 +178,9 @@ impl Model {
         let metrics =
             rmp_serde::from_slice(metrics).map_err(|error| inconsistent(format!("counts: {error}")))?;
         let metrics = Metrics::restore(tasks.len(), header.config.learner.kind(), &metrics)?;
+        if !header.class_counts.are_possible(tasks.len()) {
+            return Err(inconsistent("the counts of classes are impossible".to_owned()));
+        }
         if let Some(problem) = header.labels.problem() {
             return Err(inconsistent(problem));
         }

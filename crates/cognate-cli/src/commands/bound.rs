@@ -11,11 +11,11 @@ use cognate::stream::{Order, ReadOptions, StreamConfig};
 use cognate::{Model, RunConfig};
 use serde_json::json;
 
-use super::{inputs, load_model};
+use super::{check_inputs, inputs, load_model};
 use crate::args::{BoundArgs, StreamArgs};
 use crate::bad_lines::BadLineFile;
 use crate::output::{self, CheckFailed, spinner, table};
-use crate::settings::stream_config;
+use crate::settings::{differences, stream_config};
 use cognate_plot::numbers::count;
 
 /// Runs the command.
@@ -70,6 +70,7 @@ fn replay(args: &BoundArgs, model: &Model) -> anyhow::Result<Transcript> {
         bail!("--order adversarial: bounds are computed for streams of which every example is served");
     }
     let sources = inputs(&args.data)?;
+    check_inputs(&sources)?;
     let mut fresh = model.unlearnt()?;
     let mut bad_lines = BadLineFile::new(args.stream.bad_lines.as_deref())?;
     let read = ReadOptions::default().skip_bad(args.stream.skip_bad).bad_lines(bad_lines.for_reader()?);
@@ -99,11 +100,8 @@ fn stream_of(model: &Model, flags: &StreamArgs, data: &[PathBuf]) -> anyhow::Res
     let mut known = model.config().clone();
     known.seed = asked.seed;
     if asked != known {
-        bail!(
-            "the model was learnt with {}, but the flags say {}; leave them out",
-            json!(known),
-            json!(asked),
-        );
+        let (known, asked) = differences(&json!(known), &json!(asked));
+        bail!("the model was learnt with {known}, but the flags say {asked}; leave them out");
     }
     Ok(stream)
 }

@@ -23,7 +23,7 @@ use cognate_plot::page::orders::merged;
 use cognate_plot::page::report::Run;
 use serde_json::json;
 
-use super::{check_outputs, inputs, note_positive};
+use super::{check_inputs, check_outputs, inputs, note_positive};
 use crate::args::CompareArgs;
 use crate::bad_lines::BadLineFile;
 use crate::interrupt::Interrupt;
@@ -76,12 +76,14 @@ fn load(
     lineup: &mut Lineup,
     interrupt: &Interrupt,
 ) -> anyhow::Result<(Memory, Option<String>)> {
+    let mut sources = inputs(&args.data)?;
+    check_inputs(&sources)?;
     let mut bad_lines = BadLineFile::new(args.stream.bad_lines.as_deref())?;
     let options = || {
         ReadOptions::default().labels(Labels::Required).skip_bad(args.stream.skip_bad).stop(interrupt.flag())
     };
     let are_classes = stream.one_vs_all || stream.positive.is_some() || !stream.class_weight.is_none();
-    let (mut sources, mut real_label, mut first) = (inputs(&args.data)?, None, None);
+    let (mut real_label, mut first) = (None, None);
     if !lineup.is_said && !are_classes {
         // A pipe cannot be read twice.
         let flag = interrupt.flag();

@@ -1,12 +1,11 @@
 //! `cognate demo`: related tasks with one outlier, learnt by a Perceptron in three ways, and by the default learner.
 
-use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use cognate::internal::Symmetric;
+use cognate::internal::{Symmetric, replace_file};
 use cognate::metrics::{Metrics, Tally};
 use cognate::run::{Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::synthetic::{Related, Synthetic};
@@ -17,7 +16,7 @@ use serde_json::json;
 use crate::args::DemoArgs;
 use crate::curves::Curves;
 use crate::judging::shown;
-use crate::output::{self, say, table};
+use crate::output::{self, say, table, write_file};
 use crate::relation::RelationTable;
 use crate::reporting::{command_line, page_run};
 use cognate_plot::lines::Detail;
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
     let runs = learnt.into_iter().map(|(_, run)| run).collect::<Vec<_>>();
     if let Some(path) = &args.picture {
         let picture = stream_curves(&runs, Some(HIGHLIGHT)).0.draw(860.0, 340.0, Detail::Full).standalone();
-        std::fs::write(path, picture).with_context(|| format!("--picture {}", path.display()))?;
+        write_file("--picture", path, picture)?;
     }
     let page = demo_page(&Demo {
         title: "Related tasks learn from each other".to_owned(),
@@ -105,16 +104,14 @@ pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
         orders: 1,
         command: command_line(),
     });
-    std::fs::write(&args.out, page).with_context(|| format!("--out {}", args.out.display()))?;
+    write_file("--out", &args.out, page)?;
     output::print(&format!("{text}\n\nOpen {} in a browser: curves, tasks, relations.", args.out.display()))
 }
 
 fn write_stream(path: &Path, made: &Synthetic) -> std::io::Result<()> {
-    let mut out = BufWriter::new(std::fs::File::create(path)?);
-    for (task, example) in made.stream.examples() {
-        write_example(&mut out, task, example)?;
-    }
-    out.flush()
+    replace_file(path, |mut out| {
+        made.stream.examples().try_for_each(|(task, example)| write_example(&mut out, task, example))
+    })
 }
 
 fn learn_one_way(name: &str, learner: &serde_json::Value, made: &Synthetic) -> anyhow::Result<(Model, Run)> {

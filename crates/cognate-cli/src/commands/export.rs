@@ -1,9 +1,9 @@
 //! `cognate export`: the weights of a model, to be used elsewhere; docs/formats.md describes the files.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use anyhow::{Context, bail};
+use cognate::internal::replace_file;
 use cognate::model::Export;
 use cognate::{BIAS_FEATURE, Model, TaskId};
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ use crate::output::Advised;
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let path = &args.to;
     let kind = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let write: fn(&mut Out, &Model, &Export<'_>) -> anyhow::Result<()> = match kind {
+    let write: fn(&mut Out<'_>, &Model, &Export<'_>) -> anyhow::Result<()> = match kind {
         "csv" => write_csv,
         "jsonl" => write_jsonl,
         "safetensors" => write_safetensors,
@@ -31,16 +31,15 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     }
     let model = load_model(&args.model)?;
     let export = model.export()?;
-    let named = || format!("--to {}", path.display());
-    let mut out = BufWriter::new(File::create(path).with_context(named)?);
-    write(&mut out, &model, &export).and_then(|()| Ok(out.flush()?)).with_context(named)
+    let written = replace_file(path, |out| write(out, &model, &export));
+    written.with_context(|| format!("--to {}", path.display()))
 }
 
-type Out = BufWriter<File>;
+type Out<'o> = dyn Write + 'o;
 
 /// Columns `task,feature,part,value`. Rows without a task are of a shared vector, those without a feature of the one that is
 /// always 1.
-fn write_csv(out: &mut Out, model: &Model, export: &Export<'_>) -> anyhow::Result<()> {
+fn write_csv(out: &mut Out<'_>, model: &Model, export: &Export<'_>) -> anyhow::Result<()> {
     let labels = model.feature_labels();
     let label = |feature| if feature == BIAS_FEATURE { String::new() } else { labels.label(feature) };
     out.write_all(b"task,feature,part,value\n")?;
@@ -69,7 +68,7 @@ fn write_csv(out: &mut Out, model: &Model, export: &Export<'_>) -> anyhow::Resul
 }
 
 /// A line per shared vector, then a line per task.
-fn write_jsonl(out: &mut Out, model: &Model, export: &Export<'_>) -> anyhow::Result<()> {
+fn write_jsonl(out: &mut Out<'_>, model: &Model, export: &Export<'_>) -> anyhow::Result<()> {
     let labels = model.feature_labels();
     let by_name = |weights: &[(u32, f64)]| -> Map<String, Value> {
         let others = weights.iter().filter(|(feature, _)| *feature != BIAS_FEATURE);
@@ -139,7 +138,7 @@ struct Tensor {
 }
 
 /// A little-endian length, a JSON header with types, shapes and places, and the arrays.
-fn write_safetensors(out: &mut Out, model: &Model, export: &Export<'_>) -> anyhow::Result<()> {
+fn write_safetensors(out: &mut Out<'_>, model: &Model, export: &Export<'_>) -> anyhow::Result<()> {
     let (mut own, mut shared, mut factors) = (Rows::default(), Rows::default(), Vec::new());
     export.shared().iter().for_each(|vector| shared.push(&vector.weights));
     let tasks: Vec<TaskId> = model.tasks().sorted();

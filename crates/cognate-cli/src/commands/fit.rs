@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use cognate::algorithms::ConvexConfig;
 use cognate::fit::{
     Candidate, Examples, FitOptions, FitStatus, Fitted, Fitter, Kind, Score, Selection, Stopped, folds,
@@ -16,7 +16,7 @@ use cognate::{LearnerConfig, Model, RunConfig, TaskId};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{check_outputs, inputs};
+use super::{check_inputs, check_outputs, inputs};
 use crate::args::FitArgs;
 use crate::bad_lines::BadLineFile;
 use crate::interrupt::Interrupt;
@@ -43,12 +43,14 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
     check_outputs(&[("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
     let mut bad_lines = BadLineFile::new(args.bad_lines.as_deref())?;
+    let sources = inputs(&args.data)?;
+    check_inputs(&sources)?;
     let read = ReadOptions::default()
         .labels(Labels::Real)
         .skip_bad(args.skip_bad)
         .stop(interrupt.flag())
         .bad_lines(bad_lines.for_reader()?);
-    let mut reader = config.reader(inputs(&args.data)?, read)?;
+    let mut reader = config.reader(sources, read)?;
     let examples = bad_lines.finish_with(Examples::read(&mut reader, &config.declared_tasks()?))?;
     if interrupt.asked() {
         return Err(Interrupted.into());
@@ -366,7 +368,7 @@ impl Done<'_> {
             },
             &command_line(),
         );
-        std::fs::write(path, page).with_context(|| format!("--report {}", path.display()))?;
+        output::write_file("--report", path, page)?;
         say(&format!("report: {}", path.display()));
         Ok(())
     }

@@ -5,7 +5,7 @@ use cognate_plot::numbers::count;
 use super::load_model;
 use crate::args::ForgetArgs;
 use crate::model_file::claim;
-use crate::output::{self, shown_name};
+use crate::output::{self, say, shown_name};
 use crate::same_file::is_same_file;
 
 /// Runs the command.
@@ -15,6 +15,12 @@ pub(crate) fn run(args: &ForgetArgs) -> anyhow::Result<()> {
     let _lock = claim(&args.model, replaces, "--overwrite replaces it; or name another file")?;
     let mut model = load_model(&args.from)?;
     let mut lines = Vec::new();
+    if !model.knows_class_counts() {
+        say(
+            "note: the model is of an earlier version, which did not keep for every task how many labels of each class it has \
+             taught; the class weights of later examples go by all labelled examples of the tasks that are left",
+        );
+    }
     for name in &args.tasks {
         let examples = model.metrics().task(model.task(name)?).examples;
         model.forget_task(name)?;

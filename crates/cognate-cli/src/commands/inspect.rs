@@ -15,7 +15,7 @@ use super::load_model;
 use super::predict::write_csv_field;
 use crate::args::InspectArgs;
 use crate::judging::{digits, shown};
-use crate::output::{self, CheckFailed, bytes, say, shown_name, stdout, table};
+use crate::output::{self, CheckFailed, bytes, say, shown_name, table, to_stdout};
 use crate::reporting::model_bytes;
 use cognate_plot::numbers::{count, percent};
 
@@ -155,18 +155,19 @@ fn print_weights(model: &Model, only: &[String]) -> anyhow::Result<()> {
     } else {
         only.iter().map(|name| model.task(name)).collect::<Result<Vec<TaskId>, _>>()?
     };
-    let mut out = stdout();
-    out.write_all(b"task,feature,value\n")?;
     let labels = model.feature_labels();
-    for task in tasks {
-        for (feature, weight) in model.learner().as_inspect().weights(task) {
-            write_csv_field(&mut out, model.tasks().name(task))?;
-            out.write_all(b",")?;
-            write_csv_field(&mut out, &labels.label(feature))?;
-            writeln!(out, ",{weight:?}")?;
+    to_stdout(|out| -> std::io::Result<()> {
+        out.write_all(b"task,feature,value\n")?;
+        for task in tasks {
+            for (feature, weight) in model.learner().as_inspect().weights(task) {
+                write_csv_field(out, model.tasks().name(task))?;
+                out.write_all(b",")?;
+                write_csv_field(out, &labels.label(feature))?;
+                writeln!(out, ",{weight:?}")?;
+            }
         }
-    }
-    Ok(out.flush()?)
+        Ok(())
+    })
 }
 
 /// The examples that a learner in dual form keeps: which one, its task, its coefficient.
@@ -174,14 +175,15 @@ fn print_supports(model: &Model) -> anyhow::Result<()> {
     let Some(supports) = model.learner().as_inspect().supports() else {
         bail!("--supports: `{}` keeps weights, not supports; use --weights", model.config().learner.id());
     };
-    let mut out = stdout();
-    out.write_all(b"round,task,coefficient\n")?;
-    for support in supports {
-        write!(out, "{},", support.example)?;
-        write_csv_field(&mut out, model.tasks().name(support.task))?;
-        writeln!(out, ",{:?}", support.coefficient)?;
-    }
-    Ok(out.flush()?)
+    to_stdout(|out| -> std::io::Result<()> {
+        out.write_all(b"round,task,coefficient\n")?;
+        for support in supports {
+            write!(out, "{},", support.example)?;
+            write_csv_field(out, model.tasks().name(support.task))?;
+            writeln!(out, ",{:?}", support.coefficient)?;
+        }
+        Ok(())
+    })
 }
 
 /// One line for everything unusual, which is a check that fails.

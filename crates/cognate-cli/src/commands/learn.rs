@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use cognate::algorithms::Protocol;
 use cognate::metrics::Metrics;
 use cognate::model::ModelConfig;
@@ -15,7 +15,7 @@ use cognate::stream::{Format, Input, Labels, ReadOptions, StreamConfig};
 use cognate::{Model, ModelLock, RunConfig, RunError, Tasks};
 use serde_json::json;
 
-use super::{check_outputs, inputs, load_model, note_positive};
+use super::{check_inputs, check_outputs, inputs, load_model, note_positive};
 use crate::args::LearnArgs;
 use crate::ask::Ask;
 use crate::bad_lines::BadLineFile;
@@ -29,7 +29,7 @@ use crate::reporting::{command_line, judged_run};
 use crate::rounds::count_rounds;
 use crate::same_file::is_same_file;
 use crate::saving::{Fate, Saver};
-use crate::settings::run_config;
+use crate::settings::{differences, run_config};
 use crate::threshold::Choosing;
 use crate::trace::{self, Trace};
 use cognate_plot::numbers::count;
@@ -45,11 +45,16 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     let (mut model, stream_config) = prepare(args, &interrupt, &mut bad_lines)?;
     let sources = inputs(&args.data)?;
     check_learn_outputs(args, &stream_config)?;
+    // What the first of several files taught is kept if another one is missing.
+    check_inputs(if stream_config.order.is_as_read() { &sources[..1] } else { &sources })?;
     let read = ReadOptions::default()
         .labels(if args.ask.is_some() { Labels::Kept } else { Labels::Optional })
         .skip_bad(args.stream.skip_bad)
         .stop(interrupt.flag())
         .bad_lines(bad_lines.for_reader()?);
+    let known_size = known_size(&sources, &stream_config);
+    let stream = model.open(sources, &stream_config, read);
+    let mut stream = stream.map_err(|error| nothing_learnt(args, &stream_config, error.into()))?;
     let mut watch = Watch {
         trace: args.trace.as_deref().map(Trace::create).transpose()?,
         ask: args.ask.as_deref().map(|path| Ask::create(path, &stream_config.format)).transpose()?,
@@ -57,13 +62,12 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         choosing: Choosing::start(&mut model, args.threshold.as_deref())?,
         interrupt,
         bad_lines,
-        table: Progressive::start(quiet, &model, known_size(&sources, &stream_config)),
+        table: Progressive::start(quiet, &model, known_size),
         judge: Judge::new(&model, stream_config.passes, stream_config.order),
-        saver: Saver::new(args.model.clone(), args.save_every, &model),
+        saver: Saver::new(args.model.clone(), args.resume.is_some(), args.save_every, &model),
         stopped: false,
     };
     let before = Counts::of(&model);
-    let mut stream = model.open(sources, &stream_config, read)?;
     let options = RunOptions { threads: args.threads, ..RunOptions::of(&stream_config) };
     let learnt = model.learn(&mut *stream, &options, &mut watch);
     watch.table.finish(model.metrics());
@@ -78,6 +82,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     let judged = judge.finish(model.metrics()).read_from(&stream_config.format, stream.remarks());
     let note = write_outputs(args, &model, &run, &judged, learnt.err(), &mut watch)?;
     warn(args, &run, stopped);
+    tell_unlabelled(args, &run);
     watch.bad_lines.warn(run.skipped);
     note_shared_slots(&model);
     if run.examples > 0 {
@@ -94,7 +99,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         if output::is_closed_pipe(&error) {
             return error;
         }
-        Ended { problems: vec![error.context("standard output")], model: note }.into()
+        Ended { problems: vec![error], model: note }.into()
     })?;
     // The system takes everything back at once; a hundred thousand tables one by one take longer.
     std::mem::forget(model);
@@ -113,11 +118,18 @@ fn write_outputs(
 ) -> Result<Option<String>, Ended> {
     let examples = run.examples + run.unlabelled;
     let saved = watch.saver.finish(model, ended_by.as_ref(), examples);
-    let note = watch.saver.note(&saved, examples);
-    let is_whole = ended_by.is_none();
+    let mut note = watch.saver.note(&saved, examples);
+    let is_whole = ended_by.is_none() && !matches!(saved, Fate::Nothing);
     let mut problems: Vec<anyhow::Error> = ended_by.into_iter().map(anyhow::Error::new).collect();
-    if let Fate::Failed(error) = saved {
-        problems.push(error.into());
+    match saved {
+        Fate::Failed(error) => problems.push(error.into()),
+        Fate::Nothing if watch.stopped => note.iter().for_each(|note| say(note)),
+        Fate::Nothing => {
+            tell_unlabelled(args, run);
+            watch.bad_lines.warn(run.skipped);
+            problems.push(anyhow!(nothing_read(args, run, note.take())));
+        }
+        Fate::NotAsked | Fate::Saved | Fate::Left => {}
     }
     if let (Some(trace), Some(path)) = (watch.trace.as_mut(), &args.trace) {
         problems.extend(trace.finish(path).err());
@@ -175,11 +187,13 @@ fn prepare(
             );
         }
         if config.learner.wants_rounds() {
+            let sources = inputs(&args.data)?;
+            check_inputs(&sources)?;
             let read = ReadOptions::default()
                 .skip_bad(args.stream.skip_bad)
                 .stop(interrupt.flag())
                 .bad_lines(bad_lines.for_reader()?);
-            let counted = count_rounds(&config, &inputs(&args.data)?, read, interrupt);
+            let counted = count_rounds(&config, &sources, read, interrupt);
             config.learner.set_rounds(bad_lines.finish_with(counted)?);
         }
         return Ok((Model::new(&config)?, config.stream));
@@ -195,12 +209,13 @@ fn prepare(
     model.set_query(config.query, config.stream.seed)?;
     let (known, asked) = (model.config(), ModelConfig::of(&config));
     if asked != *known {
+        let (known, asked) = differences(&json!(known), &json!(asked));
         bail!(
             "--resume {}: the model was learnt with {}, but the flags or the config file say {}; \
              leave them out, or start a new model",
             path.display(),
-            json!(known),
-            json!(asked),
+            known,
+            asked,
         );
     }
     Ok((model, config.stream))
@@ -306,12 +321,43 @@ impl Observer for Watch {
     }
 }
 
+/// Why a run has taught a new model nothing, and what became of the one that is there.
+fn nothing_read(args: &LearnArgs, run: &Finished, left: Option<String>) -> String {
+    let what = if run.unlabelled > 0 { "example with a label" } else { "example" };
+    let data = match &args.data[..] {
+        [one] => format!("{} holds no {what}", data_name(one)),
+        more => format!("none of the {} files holds an {what}", more.len()),
+    };
+    let left = left.unwrap_or_else(|| "no model is saved".to_owned());
+    format!("{data}, and nothing was learnt; {left}")
+}
+
+/// An input as messages name it.
+fn data_name(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// An error before the first example, where that needs to be said: all lines are read first.
+fn nothing_learnt(args: &LearnArgs, stream: &StreamConfig, error: anyhow::Error) -> anyhow::Error {
+    if stream.order.is_as_read() {
+        return error;
+    }
+    let left = args.model.as_ref().filter(|path| path.exists());
+    let left = left.map_or_else(String::new, |path| format!("; {} is left as it was", path.display()));
+    let note = format!("nothing was learnt, because all lines are read before they are put in order{left}");
+    Ended { problems: vec![error], model: Some(note) }.into()
+}
+
 fn warn(args: &LearnArgs, run: &Finished, stopped: bool) {
     if stopped {
         say("interrupted: what was learnt so far is kept");
     } else if run.examples + run.unlabelled == 0 {
-        say(&format!("warning: {} holds no examples", args.data[0].display()));
+        say(&format!("warning: {} holds no examples", data_name(&args.data[0])));
     }
+}
+
+/// How many lines had no label, and where those are that are asked for.
+fn tell_unlabelled(args: &LearnArgs, run: &Finished) {
     match &args.ask {
         Some(path) => say(&format!(
             "ask: {} holds {} of {} lines without a label",
@@ -347,7 +393,7 @@ fn write_report(
 ) -> anyhow::Result<()> {
     let name = model.config().learner.id();
     let page = learn_page(&judged_run(name, model, curves, judged, seconds.as_secs_f64()), &command_line());
-    std::fs::write(path, page).with_context(|| format!("--report {}", path.display()))?;
+    output::write_file("--report", path, page)?;
     say(&format!("report: {}", path.display()));
     Ok(())
 }

@@ -14,11 +14,13 @@ pub(crate) mod parse;
 pub(crate) mod predict;
 pub(crate) mod relations;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use cognate::Model;
+use cognate::internal::check_replaceable;
 use cognate::stream::{Input, LabelNames};
+use cognate::{Model, StreamError};
 
 use crate::output::{say, shown_name};
 
@@ -37,12 +39,30 @@ fn inputs(data: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 /// Fails now rather than after an hour, and before anything is overwritten; outputs are named by their flags.
 fn check_outputs(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
     for (flag, path) in outputs.iter().filter_map(|(flag, path)| Some((*flag, path.as_ref()?))) {
-        // The trace is written as the run goes, from its first example on.
-        if flag != "trace" {
-            try_to_write(path).with_context(|| format!("--{flag} {}", path.display()))?;
-        }
+        let tried = match flag {
+            // The trace is written as the run goes, from its first example on.
+            "trace" => Ok(()),
+            "ask" => try_to_write(path),
+            _ => check_replaceable(path),
+        };
+        tried.with_context(|| format!("--{flag} {}", path.display()))?;
     }
     Ok(())
+}
+
+/// Checks that files can be read, before a file that is written as a run goes loses what an earlier run put there. What is no
+/// regular file is not opened: who writes into a pipe would be disturbed.
+fn check_inputs(inputs: &[Input]) -> Result<(), StreamError> {
+    let open = |path: &PathBuf| {
+        let kind = std::fs::metadata(path)?;
+        if kind.is_file() { File::open(path).map(drop) } else { Ok(()) }
+    };
+    inputs.iter().try_for_each(|input| match input {
+        Input::File(path) => {
+            open(path).map_err(|source| StreamError::Io { file: path.display().to_string(), source })
+        }
+        _ => Ok(()),
+    })
 }
 
 /// Checks that a file can be written, without leaving a new one behind.

@@ -2,20 +2,22 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use cognate::fit::Kind;
 use cognate::model::{Prediction, Predictions};
 use cognate::stream::LabelNames;
 use cognate::{Example, Model, ReadOptions, SparseView, TaskId};
 use serde_json::{Value, json};
 
-use super::{inputs, load_model};
+use super::{check_inputs, inputs, load_model};
 use crate::args::PredictArgs;
 use crate::bad_lines::BadLineFile;
 use crate::formats::prediction_format;
 use crate::labelled::Labelled;
-use crate::output::{say, stdout};
+use crate::output::{STDOUT, check_stdout_is_read, say, stdout};
 use crate::strangers::Strangers;
 use crate::threshold;
 
@@ -38,33 +40,41 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
         );
     }
     let mut bad_lines = BadLineFile::new(args.bad_lines.as_deref())?;
-    let read = ReadOptions::default().skip_bad(args.skip_bad).bad_lines(bad_lines.for_reader()?);
     let format = prediction_format(&model, &args.text, &args.data)?;
-    let mut reader = model.prediction_reader_of(&format, inputs(&args.data)?, read)?;
+    let sources = inputs(&args.data)?;
+    check_inputs(&sources[..1])?;
+    // The next line of a pipe may be long in coming, and is not waited for once nothing more can be written.
+    let over = Arc::new(AtomicBool::new(false));
+    let read = ReadOptions::default()
+        .skip_bad(args.skip_bad)
+        .stop(Arc::clone(&over))
+        .bad_lines(bad_lines.for_reader()?);
+    let mut reader = model.prediction_reader_of(&format, sources, read)?;
     let mut out = stdout();
     if !args.json {
         let probability = if args.probability { ",probability" } else { "" };
         let uncertainty = if args.uncertainty { ",uncertainty" } else { "" };
-        writeln!(out, "line,id,task,label,margin{probability}{uncertainty}")?;
+        let written = writeln!(out, "line,id,task,label,margin{probability}{uncertainty}");
+        written.and_then(|()| out.flush()).context(STDOUT)?;
     }
     let (mut failed, mut skipped) = (None, 0);
     let mut seen = Seen::default();
     let predicted = model.predict(&mut reader, args.threads, &mut |predictions| {
         skipped += predictions.batch().skipped();
-        match write_batch(&mut out, predictions, &model, args, &mut seen) {
-            Ok(()) if bad_lines.has_failed() => ControlFlow::Break(()),
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
+        let written = write_batch(&mut out, predictions, &model, args, &mut seen);
+        match written.and_then(|()| check_stdout_is_read()) {
+            Ok(()) if !bad_lines.has_failed() => return ControlFlow::Continue(()),
+            Ok(()) => {}
+            Err(error) => failed = Some(error),
         }
+        over.store(true, Ordering::Relaxed);
+        ControlFlow::Break(())
     });
     bad_lines.finish_with(predicted)?;
     if let Some(error) = failed {
-        return Err(error.into());
+        return Err(anyhow::Error::new(error).context(STDOUT));
     }
-    out.flush()?;
+    out.flush().context(STDOUT)?;
     bad_lines.warn(skipped);
     seen.strangers.lines(&reader.columns_apart()).iter().for_each(|line| say(line));
     seen.labelled.lines(&model).iter().for_each(|line| say(line));
@@ -190,7 +200,7 @@ fn json_label(word: &str) -> Value {
 }
 
 /// A CSV field, quoted if necessary.
-pub(super) fn write_csv_field(out: &mut impl Write, text: &str) -> std::io::Result<()> {
+pub(super) fn write_csv_field(out: &mut (impl Write + ?Sized), text: &str) -> std::io::Result<()> {
     if text.contains([',', '"', '\n', '\r']) {
         write!(out, "\"{}\"", text.replace('"', "\"\""))
     } else {

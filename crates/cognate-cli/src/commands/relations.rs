@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use cognate::{Model, TaskId};
 use serde_json::json;
 
@@ -86,7 +86,7 @@ fn chosen(model: &Model, only: &[String]) -> anyhow::Result<Vec<TaskId>> {
 }
 
 fn write(flag: &str, path: &Path, drawing: &Drawing) -> anyhow::Result<()> {
-    std::fs::write(path, drawing.standalone()).with_context(|| format!("{flag} {}", path.display()))
+    output::write_file(flag, path, drawing.standalone())
 }
 
 fn matrix(relation: &RelationTable, title: &str) -> String {

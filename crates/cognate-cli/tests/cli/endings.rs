@@ -22,16 +22,21 @@ fn folder() -> Folder {
     folder
 }
 
-#[test]
-fn a_full_disk_for_trace_ask_file_or_report_does_not_lose_the_model() {
-    let unlabelled: String = related(3, 3000).lines().fold(String::new(), |mut text, line| {
+/// Lines without a label.
+fn unlabelled(lines: u64) -> String {
+    related(3, lines).lines().fold(String::new(), |mut text, line| {
         writeln!(text, "? {}", line.split_once(' ').unwrap().1).unwrap();
         text
-    });
+    })
+}
+
+#[test]
+fn a_full_disk_for_trace_ask_file_or_report_does_not_lose_the_model() {
+    let unlabelled = related(3, 1) + &unlabelled(3000);
     for (flag, content, learnt) in [
         // A trace that cannot be written ends the run, at a batch.
         ("--trace", related(3, 3000), 1.0),
-        ("--ask", unlabelled, 0.0),
+        ("--ask", unlabelled, 1.0),
         ("--report", related(3, 3000), 3000.0),
     ] {
         let folder = folder();
@@ -110,6 +115,71 @@ fn a_bad_first_line_leaves_the_old_model() {
         &["found value \"x\"", "m.cog is left as it was"],
     );
     assert_eq!(folder.read("m.cog"), before);
+}
+
+#[test]
+fn an_input_that_teaches_nothing_leaves_the_old_model() {
+    let folder = folder();
+    let before = folder.read("m.cog");
+    let learn = "learn - --quiet --overwrite --model m.cog";
+    let left = "m.cog is left as it was\n";
+    for (line, input, what) in [
+        (learn.to_owned(), String::new(), "example"),
+        (format!("{learn} --threads 1 --report r.html"), "# nothing\n\n".to_owned(), "example"),
+        (format!("{learn} --skip-bad 9"), "+1 1:x\nx\n".to_owned(), "example"),
+        (format!("{learn} --format csv"), "label,x\n".to_owned(), "example"),
+        (learn.to_owned(), unlabelled(20), "example with a label"),
+        (format!("{learn} --save-every 1"), unlabelled(3000), "example with a label"),
+        (format!("{learn} --order shuffle"), String::new(), "example"),
+    ] {
+        let ran = folder.run_with_input(&line, input);
+        ran.assert_refused(&[]);
+        let told = format!("error: standard input holds no {what}, and nothing was learnt; {left}");
+        assert!(ran.stderr.ends_with(&told), "{line}: {}", ran.stderr);
+        assert!(folder.read("m.cog") == before, "{line}");
+    }
+    let ran = folder.run_with_input(&format!("{learn} --skip-bad 9"), "+1 1:x\nx\n");
+    assert!(ran.stderr.starts_with("warning: skipped 2 bad lines\n"), "{}", ran.stderr);
+    folder.write("empty.svm", "");
+    folder.refused(
+        "learn empty.svm empty.svm --quiet --overwrite --model m.cog",
+        &["error: none of the 2 files holds an example, and nothing was learnt; m.cog is left as it was"],
+    );
+    // A bad line behind lines without labels.
+    let ran = folder.run_with_input(learn, unlabelled(20) + "+1 1:x\n");
+    ran.assert_refused(&["found value \"x\"", left]);
+    assert!(folder.read("m.cog") == before);
+    assert_eq!(folder.names(), ["a.svm", "empty.svm", "m.cog", "old.svm"]);
+}
+
+#[test]
+fn nothing_is_lost_where_a_model_goes_on_or_none_is_there() {
+    let folder = folder();
+    let before = folder.read("m.cog");
+    for model in ["m.cog", "n.cog"] {
+        let ran = folder.run_with_input(&format!("learn - --quiet --resume m.cog --model {model}"), "");
+        ran.assert_done();
+        assert_eq!(ran.stderr, "warning: standard input holds no examples\n");
+        assert!(folder.read(model) == before, "{model}: unchanged");
+    }
+    folder.run_with_input("learn - --quiet --ask ask.svm --model u.cog", unlabelled(20)).assert_done();
+    assert!(folder.output("inspect u.cog").contains("unlabelled  20 (20 asked for)"));
+}
+
+#[test]
+fn a_bad_line_of_a_stream_that_is_put_in_order_says_that_nothing_was_learnt() {
+    let folder = folder();
+    let before = folder.read("m.cog");
+    folder.write("bad.svm", related(3, 30) + "+1 qid:1 1:x\n");
+    let all = "nothing was learnt, because all lines are read before they are put in order";
+    for order in ["shuffle", "interleave"] {
+        let line = format!("learn bad.svm --quiet --order {order}");
+        let ran = folder.refused(&line, &["error: bad.svm:31:12: ", all, "(--skip-bad N skips"]);
+        assert!(!ran.stderr.contains("m.cog"), "{}", ran.stderr);
+        let told = format!("{all}; m.cog is left as it was\n");
+        folder.refused(&format!("{line} --overwrite --model m.cog"), &[&told]);
+        assert!(folder.read("m.cog") == before);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::outputs::bash;
 use super::support::{Folder, related};
 
 /// w by task and feature, with what is added to every margin.
@@ -216,4 +217,47 @@ fn a_file_that_is_there_is_kept_unless_it_may_be_replaced() {
     folder.write("empty.csv", "");
     folder.output("export m.cog --to empty.csv");
     assert_eq!(folder.text("empty.csv"), folder.text("w.csv"));
+}
+
+/// No file can grow beyond 1 kB: what is there stays whole.
+#[test]
+fn a_disk_that_is_full_keeps_what_was_written_before() {
+    let folder = Folder::with("a.svm", related(20, 1000));
+    folder.output("learn a.svm --quiet --model m.cog");
+    let limited = "trap '' XFSZ; ulimit -f 1; exec $cognate";
+    for (line, flag, file) in [
+        ("export m.cog --overwrite --to w.csv", "--to", "w.csv"),
+        ("export m.cog --overwrite --to w.safetensors", "--to", "w.safetensors"),
+        ("learn a.svm --quiet --report r.html", "--report", "r.html"),
+        ("compare a.svm --quiet --runs 1 --learners perceptron --report r.html", "--report", "r.html"),
+        ("fit a.svm --quiet --report r.html", "--report", "r.html"),
+        ("relations m.cog --quiet --svg p.svg", "--svg", "p.svg"),
+        ("relations m.cog --quiet --graph p.svg", "--graph", "p.svg"),
+        ("demo --quiet --out p.html", "--out", "p.html"),
+    ] {
+        folder.write(file, "what was there\n");
+        let names = folder.names();
+        let ran = bash(&folder, &format!("{limited} {line}"));
+        ran.assert_refused(&[&format!("error: {flag} {file}: File too large")]);
+        assert_eq!(folder.text(file), "what was there\n", "{line}");
+        assert_eq!(folder.names(), names, "{line}: no temporary file is left");
+        folder.output(line);
+        assert!(folder.read(file).len() > 1024, "{line}: the file is large enough to be cut");
+        std::fs::remove_file(folder.path(file)).unwrap();
+    }
+}
+
+#[test]
+fn what_is_replaced_keeps_its_mode_and_links_lead_to_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::with("a.svm", related(3, 60));
+    folder.output("learn a.svm --quiet --model m.cog");
+    folder.write("w.csv", "old\n");
+    std::fs::set_permissions(folder.path("w.csv"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("w.csv", folder.path("soft.csv")).unwrap();
+    folder.output("export m.cog --overwrite --to soft.csv");
+    assert!(folder.text("w.csv").starts_with("task,feature,part,value\n"));
+    let mode = std::fs::metadata(folder.path("w.csv")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    assert!(std::fs::symlink_metadata(folder.path("soft.csv")).unwrap().is_symlink());
 }

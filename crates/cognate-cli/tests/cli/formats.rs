@@ -200,3 +200,53 @@ fn the_batch_solver_reads_names_too() {
     assert!(explained.contains("colour=red"), "{explained}");
     assert_eq!(folder.output("predict a.csv --model m.cog").lines().count(), 7);
 }
+
+#[test]
+fn a_task_namespace_that_is_empty_or_missing_is_a_bad_line() {
+    let folder = Folder::with("a.vw", "1 |u ann |f a\n-1 'i |f b\n1 |u |f a\n1 |f a |u\n-1 |u bob |f b\n");
+    let flags = "a.vw --task-namespace u";
+    folder.refused(
+        &format!("learn {flags} --quiet"),
+        &["error: a.vw:2:7: found no namespace \"u\"; expected the name of a task"],
+    );
+    folder.refused(
+        &format!("learn {flags} --quiet --skip-bad 1"),
+        &["error: a.vw:3:4: found nothing in namespace \"u\"; expected the name of a task"],
+    );
+    let summary = folder.summary(&format!("{flags} --skip-bad 3 --model m.cog"));
+    let tasks: Vec<_> = summary["tasks"].as_array().unwrap().iter().map(|row| row["task"].clone()).collect();
+    assert_eq!((tasks, &summary["skipped"]), (vec!["ann".into(), "bob".into()], &3.into()));
+    let ran = folder.run("predict a.vw --model m.cog");
+    assert!(ran.code == Some(2) && ran.stderr.contains("found no namespace"), "{ran:?}");
+}
+
+#[test]
+fn a_mark_before_a_text_is_skipped_in_every_format() {
+    let folder = folder();
+    folder.write("a.svm", "+1 qid:1 1:1\n-1 qid:2 2:1\n");
+    for (file, flags) in [("a.svm", ""), ("a.vw", ""), ("a.jsonl", ""), ("a.csv", CSV_FLAGS)] {
+        let marked = format!("marked.{}", file.split_once('.').unwrap().1);
+        folder.write(&marked, ["\u{feff}".as_bytes(), &folder.read(file)].concat());
+        folder.output(&format!("learn {file} --quiet {flags} --overwrite --model plain.cog"));
+        folder.output(&format!("learn {marked} --quiet {flags} --overwrite --model marked.cog"));
+        assert!(folder.read("plain.cog") == folder.read("marked.cog"), "{file}");
+    }
+    folder.write("late.svm", "+1 1:1\n\u{feff}+1 1:1\n");
+    folder.refused("learn late.svm --quiet", &["error: late.svm:2:1: found label"]);
+}
+
+#[test]
+fn predicting_another_format_or_separator_hints_at_the_flag() {
+    let folder = Folder::with("a.csv", "label;x;y\n1;2;3\n0;3;1\n");
+    folder.output("learn a.csv --separator ; --quiet --model m.cog");
+    let ran = folder.run_with_input("predict - --model m.cog", r#"{"label":1,"features":{"x":2}}"#);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("hint: this looks like JSON: --format jsonl\n"),
+        "{ran:?}"
+    );
+    folder.write("b.csv", "label,x,y\n1,2,3\n");
+    let ran = folder.run("predict b.csv --model m.cog");
+    let hint = "hint: something else seems to separate the columns than was said, or than in the data that the model";
+    assert!(ran.code == Some(2) && ran.stderr.contains(hint), "{ran:?}");
+    folder.output("predict b.csv --model m.cog --separator ,");
+}

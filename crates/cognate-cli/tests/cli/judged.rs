@@ -123,6 +123,22 @@ fn a_file_learnt_twice_is_said() {
 }
 
 #[test]
+fn lines_of_earlier_runs_and_lines_that_come_twice_are_added_up() {
+    let (all, half) = (related(3, 800), related(3, 400));
+    let other: String = all.lines().skip(400).take(200).map(|line| format!("{line}\n")).collect();
+    let folder = Folder::with("a.svm", &half);
+    folder.output("learn a.svm --quiet --model m.cog");
+    // 200 lines of the run before, and 200 others twice: 400 of 600 were learnt before.
+    let known: String = half.lines().take(200).map(|line| format!("{line}\n")).collect();
+    folder.write("b.svm", format!("{known}{other}{other}"));
+    let told = folder.run("learn b.svm --resume m.cog").stderr;
+    let share =
+        told.split_once("note: about ").and_then(|(_, rest)| rest.split_once(" % of these examples had"));
+    let share: f64 = share.unwrap_or_else(|| panic!("{told}")).0.parse().unwrap();
+    assert!((share - 67.0).abs() < 12.0, "{share}, by a sample");
+}
+
+#[test]
 fn real_labels_are_no_class_of_their_own() {
     let folder = Folder::with("real.svm", "34.83 task:a 1:1\n12.5 task:a 1:2\n1 task:b 1:1\n");
     folder.output("learn real.svm --set loss=squares --quiet --model m.cog");

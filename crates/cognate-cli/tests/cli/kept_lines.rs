@@ -155,3 +155,36 @@ fn a_bad_line_of_a_pipe_is_kept_at_once() {
     bash(&folder, line).assert_done();
     assert_eq!((&kept(&folder)[0]["file"], &kept(&folder)[0]["line"]), (&json!("<stdin>"), &json!(1)));
 }
+
+#[test]
+fn a_row_over_several_lines_is_kept_whole() {
+    let row = "1,\"one\ntwo\nthree\",x,\"four\nfive\"";
+    let folder = Folder::with("a.csv", format!("label,a,b\n1,u,2\n{row}\n0,v,3\n"));
+    let ran = folder.run("learn a.csv --quiet --skip-bad 1 --bad-lines bad.jsonl");
+    ran.assert_done();
+    let kept = kept(&folder);
+    assert_eq!((kept.len(), &kept[0]["line"], &kept[0]["text"]), (1, &json!(5), &json!(row)), "{kept:?}");
+}
+
+#[test]
+fn a_name_that_is_mistyped_leaves_what_an_earlier_run_wrote() {
+    let folder = Folder::with("a.svm", related(2, 20));
+    folder.output("learn a.svm --quiet --learner perceptron --model m.cog");
+    let outputs = ["bad.jsonl", "t.jsonl", "ask.svm"];
+    let learn = "--quiet --bad-lines bad.jsonl --trace t.jsonl --ask ask.svm";
+    for line in [
+        format!("learn gone.svm {learn}"),
+        format!("learn gone.svm a.svm {learn} --threads 1"),
+        format!("learn a.svm gone.svm {learn} --order shuffle"),
+        "learn gone.svm --quiet --learner relation-perceptron --set priming=50% --bad-lines bad.jsonl"
+            .to_owned(),
+        "predict gone.svm --model m.cog --bad-lines bad.jsonl".to_owned(),
+        "fit a.svm gone.svm --quiet --bad-lines bad.jsonl".to_owned(),
+        "compare gone.svm --quiet --bad-lines bad.jsonl".to_owned(),
+        "bound gone.svm --quiet --model m.cog --bad-lines bad.jsonl".to_owned(),
+    ] {
+        outputs.iter().for_each(|output| folder.write(output, "of another run\n"));
+        folder.refused(&line, &["error: gone.svm: No such file"]);
+        outputs.iter().for_each(|output| assert_eq!(folder.text(output), "of another run\n", "{line}"));
+    }
+}

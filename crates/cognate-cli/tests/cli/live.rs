@@ -163,3 +163,44 @@ fn a_closed_trace_ends_a_run_whose_input_is_silent() {
     });
     assert!(ended, "it waits for a third line");
 }
+
+#[test]
+fn a_bad_line_that_is_skipped_is_answered_before_the_next_line_is_sent() {
+    let folder = Folder::with("a.svm", related(2, 30));
+    folder.output("learn a.svm --quiet --model m.cog");
+    for flags in ["", "--threads 1"] {
+        let line = format!("predict - --model m.cog --skip-bad 9 {flags}");
+        let mut piped = Piped::start(&folder, &line);
+        assert_eq!(piped.receive(), "line,id,task,label,margin\n");
+        for (at, line) in ["+1 1:x", "+1 qid:1 1:1", "x", "x", "+1 qid:2 1:1", "+1 1:x"].iter().enumerate() {
+            piped.send(line);
+            let answer = piped.receive();
+            assert!(answer.starts_with(&format!("{},", at + 1)), "{flags}: {answer}");
+            assert_eq!(answer.ends_with(",,,,\n"), !line.contains("1:1"), "{flags}: {answer}");
+        }
+        assert_eq!(piped.end(), "");
+    }
+}
+
+/// As above: one of three has to end.
+#[test]
+fn an_output_that_is_closed_while_the_input_is_silent_ends_the_run() {
+    let text = related(1, 3);
+    let folder = Folder::with("a.svm", &text);
+    folder.output("learn a.svm --quiet --model old.cog");
+    for line in ["learn - --quiet --overwrite --model m.cog --trace -", "predict - --model old.cog --json"] {
+        let ended = (0..3).any(|_| {
+            let mut piped = Piped::start(&folder, line);
+            piped.send(text.lines().next().unwrap());
+            assert!(piped.receive().starts_with('{'));
+            let Piped { mut running, input, output } = piped;
+            drop(output);
+            let Some(status) = running.ended_within(Duration::from_secs(10)) else { return false };
+            assert_eq!(status.code(), Some(0));
+            drop(input);
+            true
+        });
+        assert!(ended, "{line}: it waits for another line");
+    }
+    assert_eq!(examples(&folder, "m.cog"), 1);
+}

@@ -177,3 +177,23 @@ fn colour_is_for_terminals_and_for_who_asks() {
         assert!(ran.stderr.contains("error:") && ran.code == Some(2), "the words do not depend on colour");
     }
 }
+
+#[test]
+fn a_full_disk_behind_standard_output_is_named() {
+    let folder = Folder::with("a.svm", related(2, 20));
+    folder.output("learn a.svm --quiet --model m.cog");
+    folder.output("learn a.svm --quiet --learner kernel-perceptron --model k.cog");
+    for line in [
+        "predict a.svm --model m.cog",
+        "predict a.svm --model m.cog --json",
+        "inspect m.cog",
+        "inspect m.cog --json",
+        "inspect m.cog --weights",
+        "inspect k.cog --supports",
+        "relations m.cog",
+        "fit a.svm --quiet",
+    ] {
+        let ran = bash(&folder, &format!("$cognate {line} > /dev/full"));
+        ran.assert_refused(&["error: standard output: No space left on device"]);
+    }
+}

@@ -120,3 +120,15 @@ fn tasks_met_later_are_added_to_a_resumed_model() {
     let tasks: Vec<_> = summary["tasks"].as_array().unwrap().iter().map(|row| row["task"].clone()).collect();
     assert_eq!(tasks, ["x", "y"]);
 }
+
+#[test]
+fn what_is_different_is_all_that_is_told() {
+    let folder = Folder::with("a.svm", "spam 1:1\nham 2:1\n");
+    folder.output("learn a.svm --quiet --positive spam --model m.cog");
+    let ran = folder.refused("learn a.svm --quiet --resume m.cog --positive ham", &[]);
+    assert_eq!(
+        ran.stderr,
+        "error: --resume m.cog: the model was learnt with {\"positive\":\"spam\"}, but the flags or the config file say \
+         {\"positive\":\"ham\"}; leave them out, or start a new model\n"
+    );
+}

@@ -356,3 +356,39 @@ fn ctrl_c_leaves_the_experiments_that_were_finished() {
     assert!(told.contains("interrupted in ") && !told.contains("panicked"), "{told}");
     assert!(folder.text("out/lr11-table2.md").contains('|'), "what was finished stays");
 }
+
+#[test]
+fn a_request_to_save_ends_no_command_that_saves_nothing_as_it_goes() {
+    let folder = Folder::with("a.svm", related(2, 400));
+    folder.output("learn a.svm --quiet --model m.cog");
+    for line in [
+        "fit - --quiet --model n.cog",
+        "predict - --model m.cog",
+        "compare - --quiet --runs 1 --learners perceptron",
+    ] {
+        let mut running = Running::start(&folder, line);
+        std::thread::sleep(Duration::from_millis(500));
+        running.signal("USR1");
+        assert!(running.ended_within(Duration::from_millis(200)).is_none(), "{line}: it goes on");
+        let mut input = running.0.stdin.take().unwrap();
+        input.write_all(related(2, 400).as_bytes()).unwrap();
+        drop(input);
+        let status = running.ended_within(Duration::from_secs(30)).expect("it ends");
+        assert_eq!(status.code(), Some(0), "{line}");
+    }
+}
+
+#[test]
+fn ctrl_c_before_the_first_example_leaves_the_old_model() {
+    let folder = Folder::with("a.svm", related(2, 20));
+    folder.output("learn a.svm --quiet --model m.cog");
+    let before = folder.read("m.cog");
+    let mut running = Running::start(&folder, "learn - --quiet --overwrite --model m.cog");
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal("INT");
+    let status = running.ended_within(Duration::from_secs(20)).expect("it stops soon");
+    let mut told = String::new();
+    running.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert_eq!(status.code(), Some(130), "{told}");
+    assert!(told.contains("m.cog is left as it was\n") && folder.read("m.cog") == before, "{told}");
+}

@@ -18,7 +18,8 @@
 //! Bound: Theorem 1, Corollaries 3, 4, 5 (tests/it/bounds.rs).
 //!
 //! Departures: a margin of exactly 0 is a mistake whatever the label (the paper's SGN predicts +1 there). With
-//! tasks added as they occur, R is that of the present K. `pooled` is not in the paper: the limit b -> infinity of (5),
+//! tasks added as they occur, R is that of the present K; when one is forgotten, v_i and s are scaled so that the w of the
+//! others stay, and s keeps what it taught. `pooled` is not in the paper: the limit b -> infinity of (5),
 //! scaled so that it is one plain Perceptron.
 //! MP10 leaves open how to adapt b as data arrive; `coupled` with b = "auto" does, see `perceptron/auto.rs`.
 //! Reduces to: K Perceptrons with `independent` or b = 0; one Perceptron with `pooled` or K = 1; `pairwise` is
@@ -434,11 +435,16 @@ impl Algorithm for Perceptron {
         Ok(())
     }
 
-    /// Not where a graph or a matrix names its tasks.
+    /// Not where a graph or a matrix names its tasks. R is that of one task fewer, and what is stored is scaled so that
+    /// the margins of the others stay.
     fn forget(&self, state: &mut PerceptronState, task: usize) -> bool {
         state.tasks -= 1;
-        state.uniform.iter_mut().for_each(|weights| weights.remove_task(task));
-        state.auto.iter_mut().for_each(|auto| auto.remove_task(task));
+        if let (Weights::Uniform { rule, .. }, Some(weights)) = (&self.weights, &mut state.uniform) {
+            weights.remove_task(task);
+            let Scales { own, shared } = rule.scales(self.tasks - 1).from(rule.scales(self.tasks));
+            weights.scale(&[own], &[shared]);
+        }
+        state.auto.iter_mut().for_each(|auto| auto.remove_task(task, self.tasks));
         state.blocks.is_none()
     }
 }

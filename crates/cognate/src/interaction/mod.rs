@@ -102,6 +102,13 @@ impl Uniform {
 }
 
 impl Scales {
+    /// What stored weights are to be multiplied by, so that these factors make of them what others have made.
+    pub(crate) fn from(self, before: Self) -> Self {
+        // A part that does not count is left as it is.
+        let factor = |before: f64, now: f64| if now == 0.0 { 1.0 } else { before / now };
+        Self { own: factor(before.own, self.own), shared: factor(before.shared, self.shared) }
+    }
+
     /// R\[to, from\].
     pub(crate) fn relation(self, to: TaskId, from: TaskId) -> f64 {
         if to == from { self.own + self.shared } else { self.shared }

@@ -96,6 +96,12 @@ impl Learnt {
         Overlap { sampled: times().sum(), known: times().map(|times| times.saturating_sub(1)).sum() }
     }
 
+    /// Examples of this run whose like was learnt before, in it or in an earlier one.
+    pub fn seen_before(&self) -> Overlap {
+        let [earlier, repeated] = [self.from_earlier_runs(), self.repeated()];
+        Overlap { sampled: earlier.sampled, known: earlier.known + repeated.known }
+    }
+
     /// A new run begins.
     pub(crate) fn begin_run(&mut self) {
         self.kept.iter_mut().for_each(|kept| (kept.before, kept.times) = (true, 0));

@@ -1,7 +1,9 @@
 //! Forgetting a task: its own weights, its counts, its name.
 
 use super::Model;
+use crate::class_weight::TaskCounts;
 use crate::error::UnknownTask;
+use crate::example::TaskId;
 
 /// Why a task was not forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,8 +44,27 @@ impl Model {
         let inseparable = || ForgetError::Inseparable { learner: self.learner.about().id };
         let without = self.learner.without(task, &self.config.learner, &tasks, self.config.features);
         self.learner = without.ok_or_else(inseparable)?;
+        let known = self.knows_class_counts();
         self.tasks = tasks;
         self.metrics.remove(task);
+        if known {
+            self.class_counts.remove(task);
+        } else {
+            let of_task = |task: u32| {
+                let tally = self.metrics.task(TaskId(task));
+                let positive = tally.positives();
+                TaskCounts { positive, negative: tally.examples.saturating_sub(positive) }
+            };
+            self.class_counts.recount((0..self.tasks.len() as u32).map(of_task));
+        }
         Ok(())
+    }
+
+    /// Whether it is known how many labels of each class every task has taught, where classes are balanced by them.
+    ///
+    /// Models that an earlier version saved do not know it. When they forget a task, the classes are counted anew, from the
+    /// examples of the other tasks, those whose labels were not asked for among them.
+    pub fn knows_class_counts(&self) -> bool {
+        self.class_counts.are_known_by_task()
     }
 }

@@ -1,4 +1,4 @@
-//! How a model file is replaced: at every moment it is the old one or the new one, whole.
+//! How a model file, or another output, is replaced: at every moment it is the old one or the new one, whole.
 //!
 //! The new one is written beside it under a name that nobody can guess, synced, given the mode and owner of the old one,
 //! and renamed. While it is written it is locked, so that what a process left behind when it was killed can be told from
@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::SnapshotError;
@@ -34,6 +34,60 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Snapshot
         .map_err(|source| io_error(path, "cannot rename the model into place", source))?;
     let synced = File::open(folder_of(&target)).and_then(|folder| folder.sync_all());
     synced.map_err(|source| io_error(path, "cannot sync the folder", source))
+}
+
+/// Replaces an output that is no model, in the same way. What is no regular file, as a device or a pipe, is written to as it
+/// is; a file that may not be written is not replaced.
+///
+/// # Errors
+/// What cannot be written, and those of `write`; the old file is then untouched.
+pub fn replace_file<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let Some(target) = replaceable(path)? else {
+        return write_to(&File::create(path)?, write);
+    };
+    remove_leftovers(&target);
+    let temporary = Temporary::create(&target)?;
+    write_to(&temporary.file, write)?;
+    temporary.finish()?;
+    temporary.become_target(&target)?;
+    Ok(File::open(folder_of(&target))?.sync_all()?)
+}
+
+/// Checks that [`replace_file`] can write there, without leaving anything behind.
+///
+/// # Errors
+/// When it cannot.
+pub fn check_replaceable(path: &Path) -> io::Result<()> {
+    match replaceable(path)? {
+        None => OpenOptions::new().append(true).open(path).map(drop),
+        Some(target) => Temporary::create(&target).map(drop),
+    }
+}
+
+/// The regular file behind the path, which may be written, or is not there yet; none if there is something else.
+fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| end_of_links(path));
+    match fs::metadata(&target) {
+        Ok(meta) if meta.is_file() => {
+            OpenOptions::new().append(true).open(&target)?;
+            Ok(Some(target))
+        }
+        Ok(_) => Ok(None),
+        Err(_) if target.file_name().is_none() => Ok(None),
+        Err(_) => Ok(Some(target)),
+    }
+}
+
+fn write_to<E: From<io::Error>>(
+    file: &File,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut out = BufWriter::new(file);
+    write(&mut out)?;
+    Ok(out.flush()?)
 }
 
 pub(super) fn io_error(path: &Path, action: &'static str, source: io::Error) -> SnapshotError {
@@ -101,6 +155,11 @@ impl Temporary {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
+        self.finish()
+    }
+
+    /// What is written is whole.
+    fn finish(&self) -> io::Result<()> {
         self.access.give(&self.file)?;
         self.file.sync_all()
     }

@@ -334,11 +334,6 @@ impl LineParser for CsvParser {
         tasks: &mut Tasks,
         names: &mut FeatureNames,
     ) -> Result<Parsed, Bad> {
-        let mut line = line;
-        if self.columns.is_empty() && buffer[line.start..line.end].starts_with("\u{feff}".as_bytes()) {
-            // Spreadsheets begin their files with a mark.
-            line.start += '\u{feff}'.len_utf8();
-        }
         if buffer[line.start..line.end].trim_ascii().is_empty() {
             return Ok(Parsed::Nothing);
         }

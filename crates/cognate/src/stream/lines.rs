@@ -36,6 +36,9 @@ pub(crate) struct Line {
     pub(crate) end: usize,
 }
 
+/// What some programs put before a text to say that it is UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// What is next.
 pub(crate) enum Next {
     Line(Line),
@@ -61,6 +64,12 @@ impl Lines {
     #[inline]
     pub(crate) fn buffer(&self) -> &[u8] {
         &self.buffer
+    }
+
+    /// A first line without the mark that it may begin with.
+    pub(crate) fn without_mark(&self, line: Line) -> Line {
+        let marked = self.buffer[line.start..line.end].starts_with(MARK);
+        Line { start: line.start + if marked { MARK.len() } else { 0 }, ..line }
     }
 
     /// Whether the next line is here, or known to be the last: asking for it will not wait.

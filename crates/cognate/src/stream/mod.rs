@@ -24,6 +24,7 @@ mod lines;
 mod memory;
 mod named;
 mod number;
+mod other_format;
 pub(crate) mod pipeline;
 mod reader;
 pub(crate) mod rounds;
@@ -67,6 +68,16 @@ pub trait Stream: Send {
     /// When the input cannot be read or a line is bad; examples before it are delivered first.
     fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError>;
 
+    /// As [`Self::fill`]; a stream that keeps the lines it skips ([`Batch::skipped_lines`]) may also leave the batch empty but
+    /// for them, so that they are known before the next line comes. Says whether more may come.
+    ///
+    /// # Errors
+    /// As [`Self::fill`].
+    fn fill_promptly(&mut self, batch: &mut Batch) -> Result<bool, StreamError> {
+        self.fill(batch)?;
+        Ok(!batch.is_empty())
+    }
+
     /// Goes back to the start.
     ///
     /// # Errors
@@ -92,6 +103,10 @@ pub trait Stream: Send {
 impl<S: Stream + ?Sized> Stream for Box<S> {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
         (**self).fill(batch)
+    }
+
+    fn fill_promptly(&mut self, batch: &mut Batch) -> Result<bool, StreamError> {
+        (**self).fill_promptly(batch)
     }
 
     fn rewind(&mut self) -> Result<(), StreamError> {

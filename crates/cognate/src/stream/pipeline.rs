@@ -16,7 +16,7 @@ const SILENCE: Duration = Duration::from_millis(100);
 /// Passes every batch of every pass to `visit` in order, until that breaks or the stream ends.
 ///
 /// With two threads or more, one reads ahead; the examples that `visit` sees do not depend on it. The last batch of a pass
-/// may be empty but for its counters. So are those with which two threads call `visit` while the reader waits for input, so
+/// may be empty but for its counters, and so may one of lines that are skipped ([`Stream::fill_promptly`]). So are those with which two threads call `visit` while the reader waits for input, so
 /// that what is due can be done in the meantime.
 ///
 /// # Errors
@@ -30,8 +30,8 @@ pub fn for_each_batch(
     if threads.get() == 1 {
         let mut batch = Batch::default();
         return read(stream, passes, |stream| {
-            stream.fill(&mut batch)?;
-            Ok((batch.is_empty(), visit(&batch)))
+            let more = stream.fill_promptly(&mut batch)?;
+            Ok((!more, visit(&batch)))
         });
     }
     let (filled, ready) = sync_channel::<Batch>(IN_FLIGHT);
@@ -81,8 +81,7 @@ fn fill_ahead(
         let Ok(mut batch) = free.recv() else {
             return Ok((true, ControlFlow::Break(())));
         };
-        stream.fill(&mut batch)?;
-        let over = batch.is_empty();
+        let over = !stream.fill_promptly(&mut batch)?;
         // The other side hangs up when it has seen enough.
         let flow =
             if filled.send(batch).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };

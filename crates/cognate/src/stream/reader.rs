@@ -12,6 +12,7 @@ use super::jsonl::JsonlParser;
 use super::labels::LabelRule;
 use super::lines::Line;
 use super::lines::{LONGEST_LINE, LONGEST_NOTHING, Lines, Next};
+use super::other_format::other_format;
 use super::svm::{Bad, Parsed, SvmClassParser, SvmParser};
 use super::vw::VwParser;
 use super::{
@@ -206,6 +207,8 @@ struct Source {
     lines: Option<Lines>,
     /// Whether the input is a pipe or a terminal, whose next line may be long in coming.
     live: bool,
+    /// Whether a line that is skipped is waited for, too.
+    promptly: bool,
     line_number: u64,
     /// Lines that the last one was joined with.
     joined: u64,
@@ -287,6 +290,11 @@ fn has_room(batch: &Batch) -> bool {
     batch.len() < BATCH_EXAMPLES && batch.indices.len() < BATCH_FEATURES
 }
 
+/// Whether a batch holds something that has an answer.
+fn is_waited_for(batch: &Batch, promptly: bool) -> bool {
+    !batch.is_empty() || promptly && !batch.skipped_lines().is_empty()
+}
+
 impl Reader {
     /// A stream over the inputs in turn; `tasks` are those known so far.
     pub(crate) fn new(inputs: Vec<Input>, tasks: Tasks, plan: ReaderPlan) -> Self {
@@ -300,6 +308,7 @@ impl Reader {
             next_input: 0,
             lines: None,
             live: false,
+            promptly: false,
             line_number: 0,
             joined: 0,
             nothing: Nothing::default(),
@@ -329,6 +338,42 @@ impl Reader {
         Memory::load_with(&mut self, &known)
     }
 
+    /// [`Stream::fill_promptly`], or [`Stream::fill`].
+    fn fill_with(&mut self, batch: &mut Batch, promptly: bool) -> Result<bool, StreamError> {
+        batch.clear();
+        if let Some(error) = self.source.pending.take() {
+            return Err(error);
+        }
+        batch.reserve(BATCH_EXAMPLES);
+        self.source.promptly = promptly;
+        let mut more = false;
+        // A batch is of one input, so that its examples' lines can be named.
+        while !more {
+            let source = &mut self.source;
+            if source.lines.is_none() && source.classes.left.is_empty() {
+                if !source.open_next()? {
+                    break;
+                }
+                self.parser.as_dyn().begin_input();
+            }
+            batch.file = self.source.next_input as u32 - 1;
+            if let Err(error) = self.parse_into(batch) {
+                self.source.end();
+                if batch.is_empty() {
+                    return Err(error);
+                }
+                self.source.pending = Some(error);
+            }
+            // Lines that are skipped are told before another input is opened, which may be a silent one.
+            more = is_waited_for(batch, promptly);
+        }
+        if let Some(labels) = self.parser.as_dyn().rule().take_news() {
+            batch.new_labels.clone_from(labels);
+        }
+        batch.position = self.source.position.load(Ordering::Relaxed);
+        Ok(more)
+    }
+
     fn parse_into(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
         let source = &mut self.source;
         match &mut self.parser {
@@ -347,7 +392,15 @@ impl Source {
         let Some(input) = self.inputs.get(self.next_input) else {
             return Ok(false);
         };
-        self.lines = Some(Lines::new(input.open(&self.position, &self.plan.options.stop)?));
+        let opened = match input.open(&self.position, &self.plan.options.stop) {
+            // Asked to stop before the first byte has come.
+            Err(StreamError::Io { source, .. }) if source.kind() == io::ErrorKind::TimedOut => {
+                self.end();
+                return Ok(false);
+            }
+            other => other?,
+        };
+        self.lines = Some(Lines::new(opened));
         self.live = input.size().is_none();
         self.next_input += 1;
         (self.line_number, self.joined, self.nothing) = (0, 0, Nothing::default());
@@ -366,7 +419,7 @@ impl Source {
         };
         while has_room(batch) {
             // The sender of a line through a pipe may wait for its answer before sending the next.
-            if self.live && !batch.is_empty() && !lines.has_line() {
+            if self.live && is_waited_for(batch, self.promptly) && !lines.has_line() {
                 return Ok(());
             }
             let next = match lines.next() {
@@ -375,6 +428,7 @@ impl Source {
             };
             self.line_number += 1 + std::mem::take(&mut self.joined);
             let mut line = match next {
+                Next::Line(line) if self.line_number == 1 => lines.without_mark(line),
                 Next::Line(line) => line,
                 Next::End => {
                     self.lines = None;
@@ -440,11 +494,11 @@ impl Source {
                 }
                 Err((at, problem)) => {
                     batch.abandon();
-                    let (text, at) = (&lines.buffer()[line.start..line.end], at - line.start);
-                    let (text, column, below) = physical_line(text, at);
+                    let (row, at) = (&lines.buffer()[line.start..line.end], at - line.start);
+                    let (text, column, below) = physical_line(row, at);
                     if !self.again {
                         let (input, at) = (&self.inputs[self.next_input - 1], self.line_number + below);
-                        self.plan.options.bad_lines.tell(input, at, column, &problem, text);
+                        self.plan.options.bad_lines.tell(input, at, column, &problem, row);
                     }
                     if self.skipped >= self.plan.options.skip_bad || !parser.can_go_on() {
                         self.line_number += below;
@@ -482,11 +536,10 @@ impl Source {
     #[cold]
     fn bad(&self, column: usize, problem: Problem, excerpt: Excerpt) -> StreamError {
         let place = Place { file: self.input_name(), line: self.line_number, column };
-        let hint = match () {
-            () if looks_like_vw(&self.plan.format, &problem, &excerpt.text) => Some(Hint::LooksLikeVw),
+        let hint = match other_format(&self.plan.format, &place, &problem, &excerpt.text) {
             // What labels are was decided when the model was learnt.
-            () if self.plan.predicts && problem.is_of_label() => Some(Hint::ModelLabels),
-            () => None,
+            None if self.plan.predicts && problem.is_of_label() => Some(Hint::ModelLabels),
+            other => other,
         };
         StreamError::Bad { place, problem, excerpt, skipped: self.skipped, hint }
     }
@@ -500,55 +553,13 @@ fn physical_line(text: &[u8], at: usize) -> (&[u8], usize, u64) {
     (&text[start..end], at - start + 1, below)
 }
 
-/// Whether a line that another format refuses may be Vowpal Wabbit's.
-fn looks_like_vw(format: &Format, problem: &Problem, text: &str) -> bool {
-    let refused = match format {
-        Format::Svm(_) => matches!(
-            problem,
-            Problem::Label { .. }
-                | Problem::NoLabel { .. }
-                | Problem::Feature { .. }
-                | Problem::RealLabel { .. }
-        ),
-        Format::Csv(_) => matches!(problem, Problem::NoColumn { .. }),
-        Format::Jsonl(_) => matches!(problem, Problem::Json { .. }) && !text.trim_start().starts_with('{'),
-        Format::Vw(_) => false,
-    };
-    refused && (text.starts_with('|') || text.contains(" |"))
-}
-
 impl Stream for Reader {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
-        batch.clear();
-        if let Some(error) = self.source.pending.take() {
-            return Err(error);
-        }
-        batch.reserve(BATCH_EXAMPLES);
-        // A batch is of one input, so that its examples' lines can be named.
-        while batch.is_empty() {
-            let source = &mut self.source;
-            if source.lines.is_none() && source.classes.left.is_empty() {
-                if !source.open_next()? {
-                    break;
-                }
-                self.parser.as_dyn().begin_input();
-            }
-            batch.file = self.source.next_input as u32 - 1;
-            if let Err(error) = self.parse_into(batch) {
-                let source = &mut self.source;
-                source.lines = None;
-                source.next_input = source.inputs.len();
-                if batch.is_empty() {
-                    return Err(error);
-                }
-                source.pending = Some(error);
-            }
-        }
-        if let Some(labels) = self.parser.as_dyn().rule().take_news() {
-            batch.new_labels.clone_from(labels);
-        }
-        batch.position = self.source.position.load(Ordering::Relaxed);
-        Ok(())
+        self.fill_with(batch, false).map(drop)
+    }
+
+    fn fill_promptly(&mut self, batch: &mut Batch) -> Result<bool, StreamError> {
+        self.fill_with(batch, true)
     }
 
     fn naming(&self) -> Naming {

@@ -1,6 +1,6 @@
 //! One line of Vowpal Wabbit's text: `[<label> [<importance> [<base>]]] [<tag>]|<namespace>[:<weight>] <name>[:<value>] … |…`.
 //!
-//! The task is the tag, or what a namespace holds; then the tag is the id. An importance is a weight, a base an offset. A feature is called `<namespace>^<name>`, or `<name>` where the
+//! The task is the tag, or what a namespace holds, in every line; then the tag is the id. An importance is a weight, a base an offset. A feature is called `<namespace>^<name>`, or `<name>` where the
 //! namespace has none; only the anonymous namespace may hold names with a `^`, and they then begin with one, so that
 //! no two features share a name. A feature that comes twice in a line is added up, as Vowpal Wabbit does it.
 
@@ -72,14 +72,15 @@ impl VwParser {
         self.names_tasks
     }
 
-    /// The namespaces from the first bar on; gives what the task's namespace holds.
+    /// The namespaces from the first bar on; gives what the task's namespace holds, which must be a name.
     fn namespaces<'a>(
         &mut self,
         buffer: &'a [u8],
         mut bar: usize,
         end: usize,
     ) -> Result<Option<(&'a str, usize)>, Bad> {
-        let mut task = None;
+        let (mut task, mut empty) = (None, None);
+        let first = bar;
         while bar < end {
             let (name_at, stop) = (bar + 1, word_end(buffer, bar + 1, end));
             let word = &buffer[name_at..stop];
@@ -92,6 +93,7 @@ impl VwParser {
                 return Err((name_at, Problem::Namespace { found: shown(name) }));
             }
             let of_task = self.task_namespace.as_deref().is_some_and(|wanted| wanted == namespace);
+            empty = empty.or(of_task.then_some(name_at));
             let seed = feature_hash(name, 0);
             let mut at = skip_blanks(buffer, stop, end);
             while at < end && buffer[at] != b'|' {
@@ -108,7 +110,14 @@ impl VwParser {
             }
             bar = at;
         }
-        Ok(task)
+        match &self.task_namespace {
+            Some(name) if task.is_none() => {
+                let what = if empty.is_some() { "nothing in" } else { "no" };
+                let found = format!("{what} namespace {}", shown(name.as_bytes()));
+                Err((empty.unwrap_or(first), Problem::TaskName { found }))
+            }
+            _ => Ok(task),
+        }
     }
 
     /// `<name>` or `<name>:<value>`.

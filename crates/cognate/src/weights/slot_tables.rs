@@ -282,6 +282,13 @@ pub(crate) struct SlotTablesState {
 }
 
 impl SlotTablesState {
+    /// Multiplies all weights; of rows, each number by its factor.
+    pub(crate) fn scale(&mut self, own: &[f64], shared: &[f64]) {
+        for (weights, factors) in [(&mut self.own, own), (&mut self.shared, shared)] {
+            weights.0.iter_mut().zip(factors.iter().cycle()).for_each(|(weight, factor)| *weight *= factor);
+        }
+    }
+
     /// Takes out a task's own entries; tasks after it come one number earlier.
     pub(crate) fn remove_task(&mut self, task: usize) {
         let Some(end) = self.own_ends.0.get(task).copied() else { return };

@@ -104,7 +104,6 @@ fn vw_lines_are_read_as_vowpal_wabbit_does() {
     assert_eq!(good(&vw, "\n\n0 |f a\r\n \n1 |f a"), ["default -1 f^a:1", "default 1 f^a:1"]);
     let by_namespace = json!({ "format": { "vw": { "task-namespace": "user" } } });
     assert_eq!(good(&by_namespace, "1 'id7 |f a |user ann"), ["ann 1 f^a:1"]);
-    assert_eq!(good(&by_namespace, "1 'id7 |f a"), ["default 1 f^a:1"]);
 }
 
 #[test]
@@ -147,6 +146,12 @@ fn bad_vw_lines_are_refused_with_the_place() {
     let by_namespace = json!({ "format": { "vw": { "task-namespace": "u" } } });
     let ok = "1 |u x |f a\n";
     refused(&by_namespace, "", ok, b"1 |u ann bob |f a", "10: found a second task, \"bob\"; a line has one");
+    let (none, nothing) = (
+        "found no namespace \"u\"; expected the name of a task",
+        "found nothing in namespace \"u\"; expected the name",
+    );
+    refused(&by_namespace, "", ok, b"1 'id7 |f a", &format!("8: {none}"));
+    refused(&by_namespace, "", ok, b"1 |f a |u", &format!("9: {nothing} of a task"));
 }
 
 const HEADER: &str = "task,label,price,colour\n";

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use cognate_plot::numbers::{count, duration};
 use cognate_plot::page::demo::{Demo, demo_page};
 use cognate_plot::page::report::Run;
@@ -11,7 +10,7 @@ use cognate_plot::page::table::{Cell, Kind, Table};
 use super::metric::Metric;
 use super::ranking::{Ranking, chance_text};
 use super::show::{Row, further, heading, rows, sharing, tried};
-use crate::output::{bytes, say};
+use crate::output::{bytes, say, write_file};
 use crate::reporting::command_line;
 
 /// Writes the page; `runs` are one run of each, in the order of the results without the constant guess.
@@ -47,7 +46,7 @@ pub(super) fn write_report(
         orders: orders as u64,
         command: command_line(),
     });
-    std::fs::write(path, page).with_context(|| format!("--report {}", path.display()))?;
+    write_file("--report", path, page)?;
     say(&format!("report: {}", path.display()));
     Ok(())
 }

@@ -253,8 +253,12 @@ pub(crate) struct AutoState {
 }
 
 impl AutoState {
-    /// Removes a task's own weights; tasks after it move one number down.
-    pub(crate) fn remove_task(&mut self, task: usize) {
+    /// Removes a task's own weights, of so many tasks; those after it move one number down, and their margins stay.
+    pub(crate) fn remove_task(&mut self, task: usize, tasks: usize) {
         self.weights.remove_task(task);
+        let [before, now] =
+            [tasks, tasks - 1].map(|tasks| strengths(tasks).map(|b| Uniform::Coupled { b }.scales(tasks)));
+        let factors: [Scales; MEMBERS] = std::array::from_fn(|at| now[at].from(before[at]));
+        self.weights.scale(&factors.map(|scales| scales.own), &factors.map(|scales| scales.shared));
     }
 }
