@@ -158,7 +158,9 @@ pub(crate) struct LearnArgs {
 Every learner sees the same shuffles and takes part in all the forms it has: with sharing, independent (tasks share \
 nothing) and pooled (one model for all tasks). \"Sharing\" is what it changes against the learner's own independent form; \
 \"by chance\" is how likely chance alone makes so large a difference, by a paired test over the examples. `constant` \
-always answers the label that was most frequent so far, or the mean so far. Where a learner has parameters to choose, a \
+answers the label that was most frequent so far, or the mean so far. A learner is recommended only where it beats, by \
+more than chance, the best of the guesses that know no features: `constant`, the same of each task, always +1, always -1; \
+judged by AUC, it must also tell examples of one task apart. Where a learner has parameters to choose, a \
 few are tried on a fifth of the examples first, on at most 5000 of another shuffle.
 
 With --order file there is one run in the order of the file, which is right where time matters; parameters are then \
@@ -171,7 +173,8 @@ pub(crate) struct CompareArgs {
     /// passive-aggressive, collaborative and rom-pgd
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub(crate) learners: Vec<String>,
-    /// What judges; by default error, or auc where fewer than a fifth of the labels are of one kind, or rmse for real labels
+    /// What judges; by default error, or auc where fewer than a fifth of the labels are of one kind, or rmse where labels are
+    /// real numbers, as one that is no class tells
     #[arg(long, value_enum, value_name = "METRIC")]
     pub(crate) metric: Option<Metric>,
     /// Set a parameter of a learner, in all its forms, e.g. adaptive.groups=4; or of the query, e.g. query.margin.b=2

@@ -39,7 +39,7 @@ struct Track {
 pub(crate) fn judging(tally: &Tally) -> f64 {
     match tally.kind() {
         Some(Kind::Regression) => tally.rmse().unwrap_or(f64::NAN),
-        Some(Kind::Classification) => tally.error(),
+        Some(Kind::Classification) => tally.measures(None).error.unwrap_or(f64::NAN),
         None => f64::NAN,
     }
 }
@@ -68,7 +68,8 @@ impl Track {
     /// The points, ending with the last example counted.
     fn points(&self) -> Vec<Point> {
         let mut points = self.points.clone();
-        if self.last.examples > 0 && points.last() != Some(&self.last) {
+        // Values may be no numbers, which are never equal.
+        if points.last().map_or(0, |point| point.examples) < self.last.examples {
             points.push(self.last);
         }
         points

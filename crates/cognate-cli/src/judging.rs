@@ -1,7 +1,7 @@
 //! What a run is judged by beside its counts: areas under ROC curves, single passes, and what misleads.
 
 use cognate::fit::Kind;
-use cognate::metrics::{Areas, LabelRuns, Metrics, Overlap, Ranking, Tally};
+use cognate::metrics::{Areas, Auc, LabelRuns, Metrics, Overlap, Ranking, Tally};
 use cognate::run::{ClassReport, Progress, RoundReport};
 use cognate::stream::{Format, LabelNames, Order, ReadRemarks};
 use cognate::{Model, TaskId};
@@ -22,15 +22,65 @@ pub(crate) struct ClassTally {
     pub(crate) mistakes: u64,
     weight: f64,
     wrong: f64,
+    /// Weight of the lines that the constant guess has wrong.
+    constant: f64,
+}
+
+/// The class that most lines had so far, by weight; the one met first, if equal.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ClassGuess {
+    weights: Vec<f64>,
+    most: Option<usize>,
+}
+
+impl ClassGuess {
+    /// What a model has learnt so far tells how frequent its classes are.
+    pub(crate) fn of(model: &Model) -> Self {
+        let mut guess = Self::default();
+        for class in (0..model.tasks().len() as u32).map(TaskId) {
+            guess.add(class, model.metrics().task(class).positive_weight());
+        }
+        guess
+    }
+
+    fn add(&mut self, class: TaskId, weight: f64) {
+        let at = class.index();
+        if self.weights.len() <= at {
+            self.weights.resize(at + 1, 0.0);
+        }
+        self.weights[at] += weight;
+        // Only the class that has grown can overtake. Sums of decimal weights that are equal may differ by rounding.
+        let leads = |most: usize| {
+            let (own, other) = (self.weights[at], self.weights[most]);
+            own > other * (1.0 + 1e-9) || (at < most && own >= other * (1.0 - 1e-9))
+        };
+        if self.weights[at] > 0.0 && self.most.is_none_or(leads) {
+            self.most = Some(at);
+        }
+    }
+
+    /// Whether it is wrong about a line, whose class it then knows; before the first line there is nothing to guess from. A
+    /// class that nobody knows has no number.
+    pub(crate) fn is_mistaken(&mut self, class: Option<TaskId>, weight: f64) -> bool {
+        let is_mistaken = class.is_none_or(|class| self.most != Some(class.index()));
+        class.into_iter().for_each(|class| self.add(class, weight));
+        is_mistaken
+    }
 }
 
 impl ClassTally {
-    /// Counts a line.
-    pub(crate) fn count(&mut self, is_mistake: bool, weight: f64) {
+    /// Counts a line: whether it was given another class, and whether the constant guess would have been.
+    pub(crate) fn count(&mut self, is_mistake: bool, is_mistaken_guess: bool, weight: f64) {
         self.lines += 1;
         self.mistakes += u64::from(is_mistake);
         self.weight += weight;
         self.wrong += if is_mistake { weight } else { 0.0 };
+        self.constant += if is_mistaken_guess { weight } else { 0.0 };
+    }
+
+    /// The share that the constant guess has wrong, by weight; none before the first line.
+    pub(crate) fn constant_error(&self) -> Option<f64> {
+        (self.weight > 0.0).then(|| self.constant / self.weight)
     }
 
     /// The share of mistakes, by weight; none before the first line.
@@ -42,7 +92,12 @@ impl ClassTally {
     pub(crate) fn sentence(&self) -> String {
         let error = shown(self.error(), |error| share_text(error, 2));
         let lines = if self.lines == 1 { "line" } else { "lines" };
-        format!("multiclass error {error} ({} of {} {lines})", count(self.mistakes), count(self.lines))
+        format!(
+            "multiclass error {error} ({} of {} {lines}), constant guess (the most frequent class so far) {}",
+            count(self.mistakes),
+            count(self.lines),
+            shown(self.constant_error(), |error| share_text(error, 2)),
+        )
     }
 }
 
@@ -61,6 +116,7 @@ pub(crate) struct Judge {
     /// Where labels are classes: whether they can be followed, and what came of it, in all and in the pass.
     are_classes: bool,
     follows_classes: bool,
+    guess: ClassGuess,
     classes: ClassTally,
     classes_of_pass: ClassTally,
 }
@@ -71,6 +127,8 @@ pub(crate) struct Pass {
     pub(crate) auc: Option<f64>,
     /// Where labels are classes.
     pub(crate) classes: Option<ClassTally>,
+    /// Which share of its examples had been learnt before, if it is large.
+    pub(crate) seen_before: Option<f64>,
 }
 
 /// What a judge has found.
@@ -98,6 +156,7 @@ impl Judge {
         Self {
             are_classes,
             follows_classes: are_classes && order.is_as_read(),
+            guess: if are_classes { ClassGuess::of(model) } else { ClassGuess::default() },
             classes: ClassTally::default(),
             classes_of_pass: ClassTally::default(),
             is_class: model.kind() == Some(Kind::Classification),
@@ -129,8 +188,9 @@ impl Judge {
 
     /// After every labelled line, where labels are classes.
     pub(crate) fn observe_class(&mut self, report: &ClassReport) {
+        let is_mistaken_guess = self.guess.is_mistaken(Some(report.class), report.weight);
         for tally in [&mut self.classes, &mut self.classes_of_pass] {
-            tally.count(report.is_mistake(), report.weight);
+            tally.count(report.is_mistake(), is_mistaken_guess, report.weight);
         }
     }
 
@@ -148,7 +208,13 @@ impl Judge {
         let (tally, classes) = (now.since(&self.began), std::mem::take(&mut self.classes_of_pass));
         if tally.examples > 0 {
             let classes = self.follows_classes.then_some(classes);
-            self.passes.push(Pass { tally, auc: ranking.auc().map(|auc| auc.value), classes });
+            // All examples of later passes have been seen, in the first one at least.
+            let learnt = metrics.learnt();
+            let seen_before = match self.passes.len() {
+                0 => large_share(learnt.from_earlier_runs()).or_else(|| large_share(learnt.repeated())),
+                _ => Some(1.0),
+            };
+            self.passes.push(Pass { tally, auc: ranking.auc().map(|auc| auc.value), classes, seen_before });
         }
         self.began = now;
     }
@@ -181,6 +247,11 @@ impl Judged {
         self.areas.total().map(|auc| auc.value)
     }
 
+    /// That of pairs within tasks.
+    pub(crate) fn within_tasks(&self) -> Option<f64> {
+        self.areas.within_tasks().map(|auc| auc.value)
+    }
+
     /// The most by which binning can have changed the area of a task; none where it is exact.
     pub(crate) fn task_error(&self, task: TaskId) -> Option<f64> {
         self.areas.task(task).map(|auc| auc.error).filter(|error| *error > 0.0)
@@ -209,11 +280,17 @@ impl Judged {
         let total = model.metrics().total();
         notes.extend(sorted_labels(&self.runs).map(|note| format!("warning: {note}")));
         let learnt = model.metrics().learnt();
-        if self.passes.len() > 1 {
-            notes.push(
-                "note: from pass 2 on, examples have been seen before: only pass 1 predicts unseen ones"
-                    .to_owned(),
-            );
+        if let [first, _, ..] = &self.passes[..] {
+            let of_first = first.seen_before.map(|share| {
+                format!(
+                    "note: about {} of the examples of pass 1 had been learnt before (same task, same features): \
+                     no pass predicts unseen ones alone",
+                    share_text(share, 0)
+                )
+            });
+            let only = if of_first.is_some() { "" } else { ": only pass 1 predicts unseen ones" };
+            notes.push(format!("note: from pass 2 on, examples have been seen before{only}"));
+            notes.extend(of_first);
         } else if let Some(note) =
             learnt_before(learnt.from_earlier_runs()).or_else(|| learnt_before(learnt.repeated()))
         {
@@ -235,6 +312,7 @@ impl Judged {
                     count(classes.lines)
                 ));
             }
+            notes.extend(tells_tasks_apart(&self.areas).map(|note| format!("note: {note}")));
             notes.extend(self.areas.total().filter(|auc| auc.error > 0.0).map(|auc| {
                 let of_tasks = self.areas.largest_task_error();
                 let of_tasks = of_tasks
@@ -264,7 +342,9 @@ impl Judged {
         if total.kind() != Some(Kind::Classification) {
             return gaps;
         }
-        let unknown = total.constant_error().is_none().then(|| {
+        // Of no weight there are no rates at all.
+        let is_unknown = total.constant_error().is_none() && total.weight() > 0.0;
+        let unknown = is_unknown.then(|| {
             format!(
                 "note: of what was learnt before this run, the cost of the constant guess is unknown, and shown as \
                  {NO_VALUE} (an earlier version saved the model, or a task was forgotten)"
@@ -294,9 +374,25 @@ pub(crate) fn sorted_labels(runs: &LabelRuns) -> Option<String> {
     })
 }
 
+/// Says that the area of all examples is of tasks rather than of their examples, where it is.
+pub(crate) fn tells_tasks_apart(areas: &Areas) -> Option<String> {
+    let (Auc { value: within, .. }, total) = (areas.below_total()?, areas.total()?);
+    Some(format!(
+        "AUC of all, {}, is above that of nearly every task: of pairs within tasks it is {}; what is above tells tasks apart \
+         rather than examples",
+        digits(total.value),
+        digits(within),
+    ))
+}
+
+/// The share of examples that had been learnt before, if it is large and known of enough of them.
+fn large_share(overlap: Overlap) -> Option<f64> {
+    overlap.share().filter(|share| *share >= MANY && overlap.sampled >= FEW)
+}
+
 /// Says that examples had been learnt before, if they are many.
 pub(crate) fn learnt_before(overlap: Overlap) -> Option<String> {
-    let share = overlap.share().filter(|share| *share >= MANY && overlap.sampled >= FEW)?;
+    let share = large_share(overlap)?;
     Some(format!(
         "about {} of these examples had been learnt before (same task, same features): \
          they were not unseen when predicted",
@@ -378,6 +474,7 @@ fn share_text(value: f64, places: usize) -> String {
 /// The numbers of all examples in a sentence.
 pub(crate) fn sentence(tally: &Tally, auc: Option<f64>) -> String {
     let share = |value: f64| share_text(value, 2);
+    let measures = tally.measures(auc);
     if tally.kind() == Some(Kind::Regression) {
         return format!(
             "RMSE {} (mean so far {}), MAE {}, R2 {}, loss {}",
@@ -390,24 +487,25 @@ pub(crate) fn sentence(tally: &Tally, auc: Option<f64>) -> String {
     }
     format!(
         "error {} (constant guess {}), balanced error {}, AUC {}, log loss {}",
-        share(tally.error()),
-        shown(tally.constant_error(), share),
-        shown(tally.balanced_error(), share),
-        shown(auc, digits),
-        shown(tally.log_loss(), digits),
+        shown(measures.error, share),
+        shown(measures.constant_error, share),
+        shown(measures.balanced_error, share),
+        shown(measures.auc, digits),
+        shown(measures.log_loss, digits),
     )
 }
 
 /// What a second line has to say, of classes.
 pub(crate) fn second_sentence(tally: &Tally) -> Option<String> {
     let share = |value: f64| share_text(value, 2);
+    let measures = tally.measures(None);
     (tally.kind() == Some(Kind::Classification)).then(|| {
         format!(
             "precision {}, recall {}, F1 {}, Brier score {}",
-            share(tally.precision()),
-            share(tally.recall()),
-            share(tally.f1()),
-            shown(tally.brier(), digits),
+            shown(measures.precision, share),
+            shown(measures.recall, share),
+            shown(measures.f1, share),
+            shown(measures.brier, digits),
         )
     })
 }

@@ -2,9 +2,9 @@
 
 use cognate::fit::Kind;
 use cognate::metrics::{Overlap, Ranking, Reliability, Scored, Tally};
-use cognate::{Example, Model};
+use cognate::{Example, Model, TaskId};
 
-use crate::judging::{ClassTally, one_class, second_sentence, sentence};
+use crate::judging::{ClassGuess, ClassTally, one_class, second_sentence, sentence, tells_tasks_apart};
 use crate::output::table;
 use cognate_plot::numbers::{NO_VALUE, count};
 
@@ -17,6 +17,7 @@ pub(crate) struct Labelled {
     learnt: Overlap,
     /// Lines, where labels are classes.
     classes: ClassTally,
+    guess: ClassGuess,
 }
 
 impl Labelled {
@@ -43,9 +44,11 @@ impl Labelled {
         }
     }
 
-    /// Counts a line with a label, where labels are classes.
-    pub(crate) fn count_class(&mut self, is_mistake: bool, weight: f64) {
-        self.classes.count(is_mistake, weight);
+    /// Counts a line with a label, where labels are classes: its own, if there is one that the model knows, and the one that
+    /// was predicted.
+    pub(crate) fn count_class(&mut self, class: Option<TaskId>, predicted: TaskId, weight: f64) {
+        let is_mistaken_guess = self.guess.is_mistaken(class, weight);
+        self.classes.count(class != Some(predicted), is_mistaken_guess, weight);
     }
 
     /// What labelled examples tell; nothing without any.
@@ -54,12 +57,14 @@ impl Labelled {
             return Vec::new();
         }
         let examples = self.tally.examples;
-        let auc = self.ranking.auc().map(|auc| auc.value);
+        let areas = self.ranking.areas();
+        let auc = areas.total().map(|auc| auc.value);
         let noun = if examples == 1 { "example" } else { "examples" };
         let mut lines = vec![format!("{} labelled {noun}: {}", count(examples), sentence(&self.tally, auc))];
         lines.extend(second_sentence(&self.tally));
         lines.extend((self.classes.lines > 0).then(|| self.classes.sentence()));
         lines.extend(one_class(&self.tally, model.label_names()));
+        lines.extend(tells_tasks_apart(&areas).map(|note| format!("note: {note}")));
         if self.learnt.known > 0 {
             let known = self.learnt.share().unwrap_or_default() * examples as f64;
             let all = self.learnt.sampled == examples;

@@ -39,7 +39,12 @@ impl Columns {
     }
 
     fn judged(self, tally: &Tally) -> String {
-        if self.is_class { format!("{:.2}%", tally.error() * 100.0) } else { shown(tally.rmse(), digits) }
+        let measures = tally.measures(None);
+        if self.is_class {
+            shown(measures.error, |error| format!("{:.2}%", error * 100.0))
+        } else {
+            shown(measures.rmse, digits)
+        }
     }
 
     /// The constant guess, and the log loss.

@@ -98,7 +98,7 @@ fn tiles(total: &Tally) -> Vec<Tile> {
     if total.kind() == Some(Kind::Regression) {
         return Vec::new();
     }
-    vec![Tile { name: "F-measure", value: percent(total.f1(), 2) }]
+    vec![Tile { name: "F-measure", value: shown(total.measures(None).f1, |f1| percent(f1, 2)) }]
 }
 
 /// What the table of tasks shows beside counts; [`cells`] are its cells.
@@ -119,7 +119,7 @@ fn cells(tally: &Tally, judged: Option<&Judged>, task: TaskId) -> Vec<Cell> {
     if tally.kind() == Some(Kind::Regression) {
         return vec![cell(tally.constant_rmse(), significant)];
     }
-    let mut cells = vec![cell(Some(tally.f1()), share), cell(tally.constant_error(), share)];
+    let mut cells = vec![cell(tally.measures(None).f1, share), cell(tally.constant_error(), share)];
     cells.extend(judged.map(|judged| cell(judged.task(task), digits)));
     cells
 }
@@ -136,17 +136,21 @@ fn measures(total: &Tally, judged: &Judged) -> Vec<(&'static str, String)> {
             ("loss", shown(total.loss(), significant)),
         ];
     }
+    let of_total = total.measures(None);
     let mut measures = vec![
-        ("error", percent(total.error(), 2)),
-        ("error of the constant guess so far", share(total.constant_error())),
-        ("balanced error", share(total.balanced_error())),
-        ("precision", percent(total.precision(), 2)),
-        ("recall", percent(total.recall(), 2)),
+        ("error", share(of_total.error)),
+        ("error of the constant guess so far", share(of_total.constant_error)),
+        ("balanced error", share(of_total.balanced_error)),
+        ("precision", share(of_total.precision)),
+        ("recall", share(of_total.recall)),
         ("AUC", shown(judged.total(), digits)),
         ("log loss", shown(total.log_loss(), digits)),
         ("Brier score", shown(total.brier(), digits)),
     ];
-    measures.extend(judged.classes.map(|classes| ("multiclass error", share(classes.error()))));
+    measures.extend(judged.classes.iter().flat_map(|classes| {
+        let constant = "multiclass error of the constant guess so far";
+        [("multiclass error", share(classes.error())), (constant, share(classes.constant_error()))]
+    }));
     measures
 }
 

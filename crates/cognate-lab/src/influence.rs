@@ -55,6 +55,33 @@ pub fn auc(labels: &[f64], weights: &[f64], margins: &[f64]) -> Option<Vec<f64>>
     Some(examples().map(contribution).collect())
 }
 
+/// What each example contributes to the area under the ROC curve within tasks: the share of the pairs of one task that are
+/// right. None where no task has both labels.
+pub fn auc_within(tasks: &[u32], labels: &[f64], weights: &[f64], margins: &[f64]) -> Option<Vec<f64>> {
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by_key(|at| tasks[*at]);
+    let of = |values: &[f64], members: &[usize]| members.iter().map(|at| values[*at]).collect::<Vec<f64>>();
+    let (mut parts, mut all, mut right) = (Vec::new(), 0.0, 0.0);
+    for members in order.chunk_by(|one, other| tasks[*one] == tasks[*other]) {
+        let (labels, weights) = (of(labels, members), of(weights, members));
+        let Some(own) = auc(&labels, &weights, &of(margins, members)) else { continue };
+        let weight = |positive: bool| {
+            let alike = labels.iter().zip(&weights).filter(|(label, _)| (**label > 0.0) == positive);
+            alike.map(|(_, weight)| weight).sum::<f64>()
+        };
+        let (pairs, area) = (weight(true) * weight(false), crate::statistics::mean(&own));
+        (all, right) = (all + pairs, right + pairs * area);
+        parts.push((members, own, pairs, area));
+    }
+    let within = (all > 0.0).then(|| right / all)?;
+    let mut contributions = vec![within; tasks.len()];
+    for (members, own, pairs, area) in parts {
+        let factor = pairs / all * tasks.len() as f64 / members.len() as f64;
+        members.iter().zip(own).for_each(|(at, one)| contributions[*at] += (one - area) * factor);
+    }
+    Some(contributions)
+}
+
 /// What each example contributes to the F-measure of the positive label; none where it is 0 / 0.
 pub fn f1(labels: &[f64], weights: &[f64], mistakes: &[bool]) -> Option<Vec<f64>> {
     // 2 TP, and 2 TP + FP + FN.
@@ -145,6 +172,29 @@ mod tests {
         let variance = deviation(&positives).powi(2) / 3.0 + deviation(&negatives).powi(2) / 4.0;
         let ours = deviation(&contributions).powi(2) / 7.0;
         assert!((ours / variance - 1.0).abs() < 0.35, "{ours} beside {variance}, up to n - 1 for n");
+    }
+
+    #[test]
+    fn pairs_within_tasks_are_those_of_each_task() {
+        let labels: Vec<f64> = (0..60).map(|at| if at % 7 < 2 { 1.0 } else { -1.0 }).collect();
+        let margins: Vec<f64> = (0..60).map(|at| f64::from(at * 37 % 11) - 5.0).collect();
+        let tasks: Vec<u32> = (0..60).map(|at| [0, 2, 2][at % 3]).collect();
+        let (mut right, mut all) = (0.0, 0.0);
+        for task in [0, 2] {
+            let own = |values: &[f64]| -> Vec<f64> {
+                values.iter().zip(&tasks).filter(|(_, of)| **of == task).map(|(value, _)| *value).collect()
+            };
+            let own_labels = own(&labels);
+            let positives = own_labels.iter().filter(|label| **label > 0.0).count();
+            let pairs = (positives * (own_labels.len() - positives)) as f64;
+            (right, all) = (right + pairs * auc_of_pairs(&own_labels, &own(&margins)), all + pairs);
+        }
+        let within = auc_within(&tasks, &labels, &ONES, &margins).expect("both labels occur");
+        assert!((mean(&within) - right / all).abs() < 1e-12);
+        let one_task = auc_within(&[3; 60], &labels, &ONES, &margins).expect("both labels occur");
+        let all = auc(&labels, &ONES, &margins).expect("both labels occur");
+        assert!(one_task.iter().zip(all).all(|(one, other)| (one - other).abs() < 1e-12));
+        assert_eq!(auc_within(&[0, 1], &[1.0, -1.0], &ONES[..2], &[0.0, 1.0]), None);
     }
 
     #[test]

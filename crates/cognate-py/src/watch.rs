@@ -76,7 +76,8 @@ pub(crate) type Line = (Tally, Option<Auc>, usize, Option<f64>);
 
 /// How wrong predictions were: the error, or the root mean squared error of real labels.
 pub(crate) fn judged(tally: &Tally) -> Option<f64> {
-    if tally.kind() == Some(Kind::Regression) { tally.rmse() } else { Some(tally.error()) }
+    let measures = tally.measures(None);
+    if tally.kind() == Some(Kind::Regression) { measures.rmse } else { measures.error }
 }
 
 /// The progressive table as `cognate learn` prints it: at 1, 2, 4, 8, … examples, and at the end.

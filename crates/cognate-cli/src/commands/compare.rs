@@ -17,7 +17,7 @@ mod show;
 use anyhow::{Context, bail};
 use cognate::RunConfig;
 use cognate::fit::Kind;
-use cognate::stream::{Labels, Memory, Order, Problem, ReadOptions, StreamConfig, StreamError};
+use cognate::stream::{Input, Labels, Memory, Order, Problem, ReadOptions, StreamConfig, StreamError};
 use cognate_lab::parallel::Pool;
 use cognate_plot::page::orders::merged;
 use cognate_plot::page::report::Run;
@@ -31,7 +31,7 @@ use crate::judging::label_name;
 use crate::output::{self, Interrupted, say};
 use crate::settings::stream_config;
 use contest::{Contest, Results};
-use entries::{Lineup, takers};
+use entries::{Extras, Lineup, takers};
 use metric::Metric;
 use ranking::{Ranking, is_uneven, share_of_positives};
 
@@ -46,11 +46,11 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     let mut lineup = Lineup::of(args)?;
     check_outputs(&[("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
-    let memory = load(args, &stream, &lineup, &interrupt)?;
+    let (memory, real_label) = load(args, &stream, &mut lineup, &interrupt)?;
     let tasks = task_count(&memory);
     let metric = args.metric.unwrap_or_else(|| usual_metric(&memory, lineup.kind));
     check_labels(&memory, metric)?;
-    lineup.fill(args, tasks, metric)?;
+    lineup.fill(args, (tasks, Extras::of(&memory, !stream.class_weight.is_none())), metric)?;
     let contest = Contest {
         // Another order is a matter of the seed; one without a seed can be run only once.
         runs: if stream.order == Order::Shuffle { args.runs.get() } else { 1 },
@@ -58,6 +58,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         pool: Pool::new(args.threads, interrupt.flag(), quiet),
         query: lineup.query.clone(),
         kind: lineup.kind,
+        real_label,
         metric,
         has_report: args.report.is_some(),
         stream,
@@ -67,24 +68,40 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     finish(args, &contest, &lineup, results)
 }
 
+/// Reads the examples. Where nothing but the data can tell what labels are, the first that is a number but no class makes
+/// all of them real numbers; it is given back, with its place.
 fn load(
     args: &CompareArgs,
     stream: &StreamConfig,
-    lineup: &Lineup,
+    lineup: &mut Lineup,
     interrupt: &Interrupt,
-) -> anyhow::Result<Memory> {
+) -> anyhow::Result<(Memory, Option<String>)> {
     let mut bad_lines = BadLineFile::new(args.stream.bad_lines.as_deref())?;
-    let read = ReadOptions::default()
-        .labels(Labels::Required)
-        .skip_bad(args.stream.skip_bad)
-        .stop(interrupt.flag())
-        .bad_lines(bad_lines.for_reader()?);
-    let mut config = RunConfig { stream: stream.clone(), ..RunConfig::default() };
-    if let Some(learner) = lineup.reads_with()? {
-        config.learner = learner;
+    let options = || {
+        ReadOptions::default().labels(Labels::Required).skip_bad(args.stream.skip_bad).stop(interrupt.flag())
+    };
+    let are_classes = stream.one_vs_all || stream.positive.is_some() || !stream.class_weight.is_none();
+    let (mut sources, mut real_label, mut first) = (inputs(&args.data)?, None, None);
+    if !lineup.is_said && !are_classes {
+        // A pipe cannot be read twice.
+        let flag = interrupt.flag();
+        sources = sources.into_iter().map(|source| source.held(&flag)).collect::<Result<_, _>>()?;
+        let read = read(stream, lineup, sources.clone(), options())?;
+        match &read {
+            Err(error) if let Some(found) = real_label_of(error) => {
+                (real_label, lineup.kind) = (Some(found), Kind::Regression);
+            }
+            // Otherwise bad lines are still to be kept.
+            _ if args.stream.bad_lines.is_none() => first = Some(read),
+            _ => {}
+        }
     }
-    let read = config.reader(inputs(&args.data)?, read)?.into_memory();
-    let is_real = lineup.kind == Kind::Classification && read.as_ref().is_err_and(is_real_label);
+    let read = match first {
+        Some(read) => read,
+        None => read(stream, lineup, sources, options().bad_lines(bad_lines.for_reader()?))?,
+    };
+    let is_real = lineup.kind == Kind::Classification
+        && read.as_ref().is_err_and(|error| real_label_of(error).is_some());
     let read = bad_lines.finish_with(read);
     let memory = if is_real {
         read.with_context(|| {
@@ -98,13 +115,28 @@ fn load(
         bail!("{} holds no examples", args.data[0].display());
     }
     note_positive(stream.positive.as_deref(), memory.label_names());
-    Ok(memory)
+    Ok((memory, real_label))
 }
 
-/// Whether a line was refused for a label that is a number, but no class.
-fn is_real_label(error: &StreamError) -> bool {
-    let StreamError::Bad { problem: Problem::Label { found }, .. } = error else { return false };
-    found.trim_matches('"').parse::<f64>().is_ok_and(f64::is_finite)
+/// Reads all examples, with labels of the kind that is compared.
+fn read(
+    stream: &StreamConfig,
+    lineup: &Lineup,
+    sources: Vec<Input>,
+    options: ReadOptions,
+) -> anyhow::Result<Result<Memory, StreamError>> {
+    let mut config = RunConfig { stream: stream.clone(), ..RunConfig::default() };
+    if let Some(learner) = lineup.reads_with()? {
+        config.learner = learner;
+    }
+    Ok(config.reader(sources, options)?.into_memory())
+}
+
+/// The label for which a line was refused, and its place, if it is a number but no class.
+fn real_label_of(error: &StreamError) -> Option<String> {
+    let StreamError::Bad { problem: Problem::Label { found }, place, .. } = error else { return None };
+    let found = found.trim_matches('"');
+    found.parse::<f64>().is_ok_and(f64::is_finite).then(|| format!("{place} has {found}"))
 }
 
 fn task_count(memory: &Memory) -> usize {
@@ -122,6 +154,9 @@ fn usual_metric(memory: &Memory, kind: Kind) -> Metric {
 /// Refuses a metric that has no value for these labels: nobody could be the best by it.
 fn check_labels(memory: &Memory, metric: Metric) -> anyhow::Result<()> {
     let positives = share_of_positives(memory);
+    if memory.examples().all(|(_, example)| example.weight == 0.0) {
+        bail!("every example has weight 0; there is nothing to compare by");
+    }
     let name = |positive: bool| label_name(memory.label_names(), positive);
     match metric {
         Metric::Auc if !(positives > 0.0 && positives < 1.0) => bail!(
@@ -145,8 +180,9 @@ fn finish(
         .iter_mut()
         .filter_map(|results| merged(results.runs.iter_mut().filter_map(|run| run.page.take()).collect()))
         .collect();
-    let ranking = Ranking::of(contest, lineup, &results);
     let (runs, is_chosen) = (results[0].runs.len(), args.metric.is_none());
+    let guesses = contest.guesses(runs, share_of_positives(&contest.memory) >= 0.5)?;
+    let ranking = Ranking::of(contest, lineup, &results, &guesses);
     if let Some(path) = &args.report {
         page::write_report(path, pages, &ranking, is_chosen)?;
     }

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
 
 fn as_json(model: &Model) -> serde_json::Value {
     let total = model.metrics().total();
+    let measures = total.measures(None);
     let strengths = model.learner().as_inspect().strengths();
     let strengths = strengths.map(|all| {
         all.into_iter().map(|(b, weight)| json!({ "b": b, "weight": weight })).collect::<Vec<_>>()
@@ -52,10 +53,10 @@ fn as_json(model: &Model) -> serde_json::Value {
         "rounds": model.rounds(),
         "examples": total.examples,
         "mistakes": total.mistakes,
-        "error": total.error(),
-        "constant_error": total.constant_error(),
-        "f1": total.f1(),
-        "measures": total.measures(None),
+        "error": measures.error,
+        "constant_error": measures.constant_error,
+        "f1": measures.f1,
+        "measures": measures,
         "updates": total.updates,
         "queries": total.queries,
         "unlabelled": model.metrics().unlabelled(),
@@ -87,16 +88,17 @@ fn overview(model: &Model) -> anyhow::Result<String> {
         .map(|task| shown_name(model.tasks().name(task)))
         .collect();
     let more = if model.tasks().len() > names.len() { ", …" } else { "" };
+    let (measures, share) = (total.measures(None), |value: f64| percent(value, 2));
     let mut rows = vec![
         ("learner", model.config().learner.id().to_owned()),
         ("what", model.learner().about().title.to_owned()),
         ("tasks", format!("{} ({}{more})", count(model.tasks().len() as u64), names.join(", "))),
         ("rounds", count(model.rounds())),
         ("examples", count(total.examples)),
-        ("mistakes", format!("{} ({})", count(total.mistakes), percent(total.error(), 2))),
-        ("constant", shown(total.constant_error(), |error| percent(error, 2))),
-        ("log loss", shown(total.log_loss(), digits)),
-        ("F1", percent(total.f1(), 2)),
+        ("mistakes", format!("{} ({})", count(total.mistakes), shown(measures.error, share))),
+        ("constant", shown(measures.constant_error, share)),
+        ("log loss", shown(measures.log_loss, digits)),
+        ("F1", shown(measures.f1, share)),
         ("updates", count(total.updates)),
     ];
     if !model.config().query.is_all() {
@@ -222,7 +224,7 @@ fn explain(model: &Model, name: &str) -> anyhow::Result<()> {
         "task {}: {} examples, error {}; the strongest {} of {} features\n\n{}",
         shown_name(name),
         count(tally.examples),
-        percent(tally.error(), 2),
+        shown(tally.measures(None).error, |error| percent(error, 2)),
         all.min(LISTED),
         count(all as u64),
         table(&["feature", "weight"], rows).trim_fmt(),

@@ -119,7 +119,7 @@ fn write_batch(
             (task, margin) = found;
             if !example.label.is_nan() {
                 // A class that the model does not know cannot be predicted.
-                labelled.count_class(*class != Some(task), example.weight);
+                labelled.count_class(*class, task, example.weight);
             }
         }
         let name = predictions.task_name(task);

@@ -17,6 +17,7 @@ mod family;
 mod fit;
 mod forget;
 mod formats;
+mod guesses;
 mod help;
 mod hostile;
 mod inspect;

@@ -391,6 +391,47 @@ mod tests {
         assert_eq!(Metrics::restore(1, Kind::Regression, &metrics.state()).unwrap(), metrics);
     }
 
+    /// 0.1 + 0.2 is not 0.3 in binary, whichever of the labels has the sum.
+    #[test]
+    fn decimal_weights_that_are_equal_guess_positive() {
+        for sign in [1.0, -1.0] {
+            let mut tally = Tally::default();
+            let given = [(sign, 0.1), (sign, 0.2), (-sign, 0.3)];
+            given.iter().for_each(|(label, weight)| {
+                tally.count(&Scored::class(*label, *weight, 1.0, None), true, true);
+            });
+            assert_eq!(tally.constant_guess(), 1.0, "{sign}");
+        }
+        // Many ties: the same weights in another order.
+        let (mut tally, mut cost) = (Tally::default(), 0.0);
+        for at in 0..3000 {
+            let block: [(f64, f64); 6] =
+                [(-1.0, 7.3), (-1.0, 0.1), (-1.0, 0.7), (1.0, 0.7), (1.0, 0.1), (1.0, 7.3)];
+            let (label, weight) = block[at % 6];
+            let is_tie = at % 6 == 0;
+            cost += if is_tie || label > 0.0 { weight } else { 0.0 };
+            tally.count(&Scored::class(label, weight, 1.0, None), true, true);
+        }
+        assert!((tally.constant_error().unwrap() - cost / tally.weight()).abs() < 1e-12);
+        // Whole weights are exact.
+        let mut tally = Tally::default();
+        (0..1000).for_each(|_| tally.count(&class(1.0, 1.0), true, true));
+        (0..1001).for_each(|_| tally.count(&class(-1.0, 1.0), true, true));
+        assert_eq!(tally.constant_guess(), -1.0);
+    }
+
+    #[test]
+    fn rates_of_no_weight_are_none() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.measures(None).error, None);
+        tally.count(&Scored::class(1.0, 0.0, 1.0, Some(0.7)), false, true);
+        assert!(tally.measures(None).entries().iter().all(|(_, value)| value.is_none()), "{tally:?}");
+        tally.count(&Scored::class(-1.0, 2.0, -1.0, Some(0.3)), true, true);
+        let measures = tally.measures(None);
+        assert_eq!((measures.error, measures.precision, measures.f1), (Some(0.0), Some(0.0), Some(0.0)));
+        assert_eq!((tally.positive_weight(), tally.constant_error()), (0.0, Some(1.0)));
+    }
+
     #[test]
     fn one_class_has_no_balanced_error_and_no_probabilities_no_log_loss() {
         let mut tally = Tally::default();

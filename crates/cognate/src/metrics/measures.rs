@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::Tally;
 use crate::fit::Kind;
 
-/// The numbers by which a run is judged; none where one is unknown or has no meaning.
+/// The numbers by which a run is judged; none where one is unknown or has no meaning, as before the first weight.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Measures {
@@ -54,15 +54,17 @@ impl Measures {
                 ..Self::default()
             };
         }
+        // Rates of nothing are none; precision and the like are 0 where something was seen.
+        let rate = |rate: f64| (tally.weight() > 0.0).then_some(rate);
         Self {
-            error: Some(tally.error()),
+            error: rate(tally.error()),
             constant_error: tally.constant_error(),
             log_loss: tally.log_loss(),
             brier: tally.brier(),
             auc,
-            precision: Some(tally.precision()),
-            recall: Some(tally.recall()),
-            f1: Some(tally.f1()),
+            precision: rate(tally.precision()),
+            recall: rate(tally.recall()),
+            f1: rate(tally.f1()),
             balanced_error: tally.balanced_error(),
             ..Self::default()
         }

@@ -32,9 +32,25 @@ pub struct Auc {
 pub struct Areas {
     total: Option<Auc>,
     tasks: Vec<Option<Auc>>,
+    within: Option<Auc>,
 }
 
+/// The area of all examples above that within tasks from which on it is said.
+const APART: f64 = 0.03;
+/// The share of the tasks whose areas are then below it.
+const NEARLY_EVERY: f64 = 0.9;
+
 impl Areas {
+    fn of(total: Option<Auc>, tasks: impl Iterator<Item = Sweep>) -> Self {
+        let [mut right, mut tied, mut all] = [0.0; 3];
+        let mut area = |sweep: Sweep| {
+            (right, tied, all) = (right + sweep.pairs, tied + sweep.tied, all + sweep.all());
+            sweep.auc()
+        };
+        let tasks = tasks.map(&mut area).collect();
+        Self { total, tasks, within: (all > 0.0).then(|| Auc { value: right / all, error: tied / all }) }
+    }
+
     /// That of all examples; none while there is one class only.
     pub fn total(&self) -> Option<Auc> {
         self.total
@@ -43,6 +59,22 @@ impl Areas {
     /// That of a task; none while it has one class only, and where tasks are too many for bins of their own.
     pub fn task(&self, task: TaskId) -> Option<Auc> {
         self.tasks.get(task.index()).copied().flatten()
+    }
+
+    /// That of pairs within tasks: how often, of two examples of one task, that of +1 has the larger margin. None while no
+    /// task has both classes, and where tasks are too many for bins of their own.
+    pub fn within_tasks(&self) -> Option<Auc> {
+        self.within
+    }
+
+    /// The area within tasks where that of all examples is clearly above it and above those of nearly all tasks: it then
+    /// tells tasks apart rather than their examples.
+    pub fn below_total(&self) -> Option<Auc> {
+        let (total, within) = self.total.zip(self.within)?;
+        let known = || self.tasks.iter().flatten();
+        let below = known().filter(|auc| auc.value < total.value).count() as f64;
+        let is_above = total.value - within.value > APART + total.error + within.error;
+        (is_above && below >= NEARLY_EVERY * known().count() as f64).then_some(within)
     }
 
     /// The most by which binning can have changed the area of a task, over all tasks; none where all are exact.
@@ -106,8 +138,8 @@ impl Ranking {
     /// The area over all tasks; none while there is one class only.
     pub fn auc(&self) -> Option<Auc> {
         match &self.binned {
-            Some(binned) => area(&binned.total),
-            None => self.exact_area(self.sorted().into_iter().map(|at| at as usize)),
+            Some(binned) => swept(&binned.total).auc(),
+            None => self.exact_sweep(self.sorted().into_iter().map(|at| at as usize)).auc(),
         }
     }
 
@@ -117,7 +149,7 @@ impl Ranking {
             return binned.areas();
         }
         let sorted = self.sorted();
-        let total = self.exact_area(sorted.iter().map(|at| *at as usize));
+        let total = self.exact_sweep(sorted.iter().map(|at| *at as usize)).auc();
         let tasks = self.marks.iter().map(|mark| mark >> 1).max().map_or(0, |last| last as usize + 1);
         // Sorted by margin already: counting sorts by task in two walks.
         let mut starts = vec![0_u32; tasks + 1];
@@ -131,11 +163,13 @@ impl Ranking {
             by_task[*place as usize] = at;
             *place += 1;
         }
-        let area = |pair: &[u32]| {
-            let examples = &by_task[pair[0] as usize..pair[1] as usize];
-            self.exact_area(examples.iter().map(|at| *at as usize))
-        };
-        Areas { total, tasks: starts.windows(2).map(area).collect() }
+        Areas::of(
+            total,
+            starts.windows(2).map(|pair| {
+                let examples = &by_task[pair[0] as usize..pair[1] as usize];
+                self.exact_sweep(examples.iter().map(|at| *at as usize))
+            }),
+        )
     }
 
     /// How long the runs of one label are, among the examples of which every margin is kept.
@@ -162,9 +196,9 @@ impl Ranking {
         keys.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// The area of examples given by margin.
+    /// The walk over examples given by margin.
     #[expect(clippy::float_cmp, reason = "ties are margins that are exactly equal")]
-    fn exact_area(&self, sorted: impl Iterator<Item = usize>) -> Option<Auc> {
+    fn exact_sweep(&self, sorted: impl Iterator<Item = usize>) -> Sweep {
         let (mut sweep, mut tied, mut last) = (Sweep::default(), [0.0; 2], f64::NEG_INFINITY);
         for at in sorted {
             if self.margins[at] != last {
@@ -174,7 +208,8 @@ impl Ranking {
             tied[(self.marks[at] & 1) as usize] += self.weight(at);
         }
         sweep.add(tied);
-        sweep.auc().map(|auc| Auc { error: 0.0, ..auc })
+        sweep.tied = 0.0;
+        sweep
     }
 
     /// From here on, margins are counted in bins.
@@ -256,15 +291,15 @@ impl Binned {
 
     fn areas(&self) -> Areas {
         let rows = self.tasks.as_deref().unwrap_or_default();
-        Areas { total: area(&self.total), tasks: rows.chunks(BINS >> self.shift).map(area).collect() }
+        Areas::of(swept(&self.total).auc(), rows.chunks(BINS >> self.shift).map(swept))
     }
 }
 
-/// The area of bins.
-fn area(bins: &[Pair]) -> Option<Auc> {
+/// The walk over bins.
+fn swept(bins: &[Pair]) -> Sweep {
     let mut sweep = Sweep::default();
     bins.iter().for_each(|bin| sweep.add(*bin));
-    sweep.auc()
+    sweep
 }
 
 /// A walk from the smallest margin to the largest.
@@ -274,7 +309,7 @@ struct Sweep {
     so_far: Pair,
     /// Pairs of a label +1 and a label -1 below it; half of those that are equals.
     pairs: f64,
-    /// Half of those that are equals, or lie in one bin.
+    /// Half of those that are equals, or lie in one bin; 0 where margins are exact.
     tied: f64,
 }
 
@@ -286,8 +321,13 @@ impl Sweep {
         self.so_far = [self.so_far[0] + negative, self.so_far[1] + positive];
     }
 
+    /// All pairs.
+    fn all(&self) -> f64 {
+        self.so_far[0] * self.so_far[1]
+    }
+
     fn auc(&self) -> Option<Auc> {
-        let all = self.so_far[0] * self.so_far[1];
+        let all = self.all();
         (all > 0.0).then(|| Auc { value: self.pairs / all, error: self.tied / all })
     }
 }
@@ -346,6 +386,39 @@ mod tests {
     }
 
     #[test]
+    fn the_area_within_tasks_is_that_of_pairs_of_one_task() {
+        for exact in [1000, 200] {
+            let examples = examples(600, false);
+            let areas = ranked(&examples, exact).areas();
+            let (mut right, mut all) = (0.0, 0.0);
+            for task in 0..3 {
+                let own: Vec<_> = examples.iter().copied().filter(|example| example.0 == task).collect();
+                let positives = own.iter().filter(|example| example.1 > 0.0).count();
+                let pairs = (positives * (own.len() - positives)) as f64;
+                (right, all) = (right + pairs * plain(&own), all + pairs);
+            }
+            let within = areas.within_tasks().unwrap();
+            assert!((within.value - right / all).abs() <= within.error + 1e-12, "{within:?}");
+            assert_eq!((exact > 600, areas.below_total()), (within.error == 0.0, None), "tasks are alike");
+        }
+    }
+
+    #[test]
+    fn margins_that_know_the_task_alone_tell_tasks_apart() {
+        let mut rng = generator(11, 0);
+        let mut ranking = Ranking::default();
+        for at in 0..4000 {
+            let (task, own) = (at % 8, if at % 8 < 4 { 1.0 } else { -1.0 });
+            let label = if rng.random::<f64>() < 0.1 { -own } else { own };
+            ranking.count(TaskId(task), label, 1.0, own + 0.1 * rng.random::<f64>());
+        }
+        let areas = ranking.areas();
+        let within = areas.below_total().unwrap();
+        assert!(areas.total().unwrap().value > 0.85 && (within.value - 0.5).abs() < 0.05, "{within:?}");
+        assert_eq!(areas.within_tasks(), Some(within));
+    }
+
+    #[test]
     fn one_class_has_no_area() {
         let mut ranking = Ranking::default();
         assert_eq!((ranking.auc(), ranking.areas()), (None, Areas::default()));
@@ -357,6 +430,7 @@ mod tests {
         assert_eq!(ranking.auc(), Some(Auc { value: 0.5, error: 0.0 }));
         let areas = ranking.areas();
         assert!((0..4).all(|task| areas.task(TaskId(task)).is_none()));
+        assert_eq!(areas.within_tasks(), None);
     }
 
     #[test]

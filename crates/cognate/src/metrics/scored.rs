@@ -105,7 +105,7 @@ impl Scored {
     pub(super) fn constant(&self, weight: f64, labels: f64) -> f64 {
         match self.kind {
             Kind::Classification => {
-                let right = (self.label > 0.0) == (labels >= 0.0) && weight > 0.0;
+                let right = (self.label > 0.0) == guesses_positive(weight, labels) && weight > 0.0;
                 if right { 0.0 } else { self.weight }
             }
             Kind::Regression => {
@@ -114,6 +114,13 @@ impl Scored {
             }
         }
     }
+}
+
+/// Whether labels of this sum, by weight, have the weight of +1 at least: up to a billionth of all weight, which sums of
+/// decimal weights may be wrong by. Sums of whole weights are exact.
+#[inline]
+pub(super) fn guesses_positive(weight: f64, labels: f64) -> bool {
+    labels >= -1e-9 * weight
 }
 
 /// -ln of the probability of what occurred. A probability of 0 is costly, but not infinite.

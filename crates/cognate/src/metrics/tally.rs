@@ -1,7 +1,7 @@
 //! Counts and sums of one task, or of all.
 
 use super::measures::Measures;
-use super::scored::{SUMS, Scored, class, real};
+use super::scored::{SUMS, Scored, class, guesses_positive, real};
 use crate::fit::Kind;
 
 /// How many counts a tally has.
@@ -62,7 +62,7 @@ fn known(part: f64, whole: f64) -> Option<f64> {
 }
 
 impl Tally {
-    /// Mistakes per example, by weight; 0 before the first.
+    /// Mistakes per example, by weight; 0 before the first weight, where [`Measures::error`] has none.
     pub fn error(&self) -> f64 {
         ratio(self.wrong(), self.weight)
     }
@@ -70,6 +70,22 @@ impl Tally {
     /// The error of the constant guess: of the label that had most weight so far. None if it is unknown.
     pub fn constant_error(&self) -> Option<f64> {
         self.of(Kind::Classification).and_then(|tally| known(tally.constant, tally.weight))
+    }
+
+    /// The next constant guess: -1 or +1, the label that had most weight so far, or the mean of real labels so far. 0 before
+    /// the first, and NaN if it is unknown.
+    pub fn constant_guess(&self) -> f64 {
+        match self.kind {
+            Some(Kind::Classification) if self.weight > 0.0 => {
+                if guesses_positive(self.weight, self.labels) {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
+            Some(Kind::Regression) if self.weight > 0.0 => self.labels / self.weight,
+            _ => 0.0,
+        }
     }
 
     /// Mean of -ln of the probability of the true label; none if the learner gives no probabilities.
@@ -160,6 +176,12 @@ impl Tally {
     /// Sum of the weights.
     pub fn weight(&self) -> f64 {
         self.weight
+    }
+
+    /// Sum of the weights of the label +1; 0 where labels are real numbers.
+    pub fn positive_weight(&self) -> f64 {
+        let [right, _, false_negatives] = self.cells();
+        right + false_negatives
     }
 
     /// Kind of the labels; none before the first.

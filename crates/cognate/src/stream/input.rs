@@ -49,6 +49,21 @@ impl Input {
         }
     }
 
+    /// The same input, to be read more than once: whatever is no regular file is read to its end now, and held. Its
+    /// silence gives up once `stop` is set.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn held(self, stop: &Arc<AtomicBool>) -> Result<Self, StreamError> {
+        if self.size().is_some() {
+            return Ok(self);
+        }
+        let (name, mut bytes) = (self.name(), Vec::new());
+        let read = self.raw(stop)?.read_to_end(&mut bytes);
+        read.map_err(|source| StreamError::Io { file: name.clone(), source })?;
+        Ok(Self::Bytes { name, bytes: bytes.into() })
+    }
+
     /// Opens and decompresses the input; `position` counts the bytes as stored on disk. A pipe that
     /// is silent gives up with [`io::ErrorKind::TimedOut`] once `stop` is set.
     pub(crate) fn open(
@@ -56,8 +71,15 @@ impl Input {
         position: &Arc<AtomicU64>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Box<dyn Read + Send>, StreamError> {
+        let inner = self.raw(stop)?;
+        decompress(Counted { inner, position: Arc::clone(position) })
+            .map_err(|source| StreamError::Io { file: self.name(), source })
+    }
+
+    /// Opens the input as it is stored.
+    fn raw(&self, stop: &Arc<AtomicBool>) -> Result<Box<dyn Read + Send>, StreamError> {
         let failed = |source| StreamError::Io { file: self.name(), source };
-        let raw: Box<dyn Read + Send> = match self {
+        Ok(match self {
             Self::Stdin => Box::new(Interruptible::new(io::stdin(), Arc::clone(stop))),
             Self::Bytes { bytes, .. } => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Self::File(path) => {
@@ -73,8 +95,7 @@ impl Input {
                     Box::new(Interruptible::new(file, Arc::clone(stop)))
                 }
             }
-        };
-        decompress(Counted { inner: raw, position: Arc::clone(position) }).map_err(failed)
+        })
     }
 }
 

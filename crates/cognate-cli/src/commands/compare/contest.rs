@@ -1,20 +1,21 @@
 //! The runs: parameters are chosen on a prefix, then all learn the same examples in the same orders.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use cognate::fit::Kind;
-use cognate::metrics::{LabelRuns, Measures, Metrics, Overlap, Ranking, Tally};
-use cognate::run::{Observer, Progress, RoundReport, RunOptions};
+use cognate::metrics::{Areas, LabelRuns, Measures, Metrics, Overlap, Ranking, Tally};
+use cognate::run::{ClassReport, Observer, Progress, RoundReport, RunOptions};
 use cognate::stream::{Batch, Memory, Stream as _, StreamConfig};
 use cognate::{Model, RunConfig, RunError, Tasks};
 use serde_json::{Value, json};
 
 use super::entries::{Entry, Lineup};
-use super::metric::{Metric, Outcomes, constant_guess};
+use super::metric::{Bare, Guess, Metric, Outcomes, guessed};
 use crate::curves::Curves;
-use crate::judging::label_name;
+use crate::judging::{ClassGuess, ClassTally, label_name};
 use crate::output::{Interrupted, say};
 use crate::reporting::{counted_run, model_bytes, page_run};
 use cognate_lab::parallel::Pool;
@@ -24,7 +25,7 @@ use cognate_plot::page::report::Run;
 const PREFIX: f64 = 0.2;
 const LONGEST_PREFIX: usize = 5000;
 
-/// What everyone is compared with: the label of most weight, or the mean, so far.
+/// What has a row of its own: the guess of the label of most weight, or of the mean, so far.
 pub(super) const CONSTANT: &str = "constant";
 
 /// The examples, and how they are learnt.
@@ -35,6 +36,8 @@ pub(super) struct Contest {
     pub(super) runs: u64,
     pub(super) query: Value,
     pub(super) kind: Kind,
+    /// Where nothing but the data says that labels are real numbers: the first that is no class.
+    pub(super) real_label: Option<String>,
     pub(super) metric: Metric,
     /// Whether a page is to be written.
     pub(super) has_report: bool,
@@ -69,9 +72,15 @@ pub(super) struct Passed {
     pub(super) measures: Measures,
     /// What each example contributes to the metric; none where it has no value.
     pub(super) contributions: Option<Vec<f32>>,
+    /// Where AUC judges, the same for that of pairs within tasks.
+    pub(super) within_tasks: Option<Vec<f32>>,
+    /// Areas under ROC curves, of all and within tasks.
+    pub(super) areas: Areas,
+    /// Where lines are examples of every class, and come together.
+    pub(super) classes: Option<ClassTally>,
     pub(super) seconds: f64,
     pub(super) bytes: u64,
-    /// Examples whose like came before in the run, as far as the model knows.
+    /// Examples whose like came before in the first pass, as far as the model knows.
     pub(super) repeated: Overlap,
     /// Runs of one label within tasks.
     pub(super) label_runs: LabelRuns,
@@ -110,7 +119,11 @@ impl Contest {
                 0 => Wanted::Page,
                 _ => Wanted::Curves,
             };
-            if *who == 0 { self.guess(seed).map(Ok) } else { self.pass(name, learner, seed, wanted) }
+            if *who == 0 {
+                self.guess(Guess::SoFar, seed, false).map(Ok)
+            } else {
+                self.pass(name, learner, seed, wanted)
+            }
         })?;
         // Only runs that all have finished can be compared.
         let rounds =
@@ -136,6 +149,13 @@ impl Contest {
             results[*who].runs.clear();
         }
         results.retain(|results| !results.runs.is_empty());
+        // Forms that are other learners are beside their own learner, or not at all.
+        let living = lineup.living(&results);
+        let is_form = |name: &str| living.iter().any(|family| family.has(name));
+        let stays: Vec<bool> =
+            results.iter().map(|one| one.learner.is_null() || is_form(&one.name)).collect();
+        let mut stays = stays.into_iter();
+        results.retain(|_| stays.next().unwrap_or_default());
         if results.len() < 2 {
             bail!("no learner could learn these examples; there is nothing to compare");
         }
@@ -182,8 +202,36 @@ impl Contest {
         self.memory.clone().ordered(self.stream.order, seed, self.stream.simultaneous)
     }
 
-    /// The constant guess over one order.
-    fn guess(&self, seed: u64) -> anyhow::Result<Passed> {
+    /// What guesses that know no features make of the same orders, beside the one that has a row.
+    pub(super) fn guesses(
+        &self,
+        runs: usize,
+        mostly_positive: bool,
+    ) -> anyhow::Result<Vec<(Guess, Results)>> {
+        // Where tasks have one label each, telling them apart is all that margins can do.
+        let ranks = self.metric == Metric::Auc && !self.has_mixed_task();
+        let guesses = Guess::all(self.kind, self.tasks, mostly_positive).into_iter();
+        let of_guess = |guess: Guess| {
+            let runs = (0..runs as u64)
+                .map(|run| self.guess(guess, self.stream.seed + run, ranks && guess == Guess::SoFarByTask));
+            let runs = runs.collect::<anyhow::Result<Vec<Passed>>>()?;
+            Ok((guess, Results { name: guess.id().to_owned(), learner: Value::Null, candidates: 1, runs }))
+        };
+        guesses.map(of_guess).collect()
+    }
+
+    /// Whether some task has both labels.
+    fn has_mixed_task(&self) -> bool {
+        let mut seen: BTreeMap<&str, bool> = BTreeMap::new();
+        let mut weighty = self.memory.examples().filter(|(_, example)| example.weight > 0.0);
+        weighty.any(|(task, example)| {
+            let positive = example.label > 0.0;
+            *seen.entry(task).or_insert(positive) != positive
+        })
+    }
+
+    /// A guess over one order.
+    fn guess(&self, guess: Guess, seed: u64, ranks: bool) -> anyhow::Result<Passed> {
         let (mut stream, mut batch, mut examples) = (self.ordered(seed), Batch::default(), Vec::new());
         let started = Instant::now();
         for pass in 0..self.stream.passes {
@@ -195,15 +243,22 @@ impl Contest {
                 if batch.is_empty() {
                     break;
                 }
-                examples.extend(batch.examples().map(|example| (example.label, example.weight)));
+                examples.extend(batch.examples().map(|example| Bare {
+                    task: example.task,
+                    label: example.label,
+                    weight: example.weight,
+                }));
             }
         }
-        let (total, measures, contributions) = constant_guess(&examples, self.kind, self.metric);
+        let (total, measures, contributions) = guessed(guess, &examples, (self.kind, self.metric), ranks);
         let seconds = started.elapsed().as_secs_f64();
         Ok(Passed {
             total,
             measures,
             contributions,
+            within_tasks: None,
+            areas: Areas::default(),
+            classes: None,
             seconds,
             bytes: 0,
             repeated: Overlap::default(),
@@ -240,6 +295,10 @@ impl Contest {
             pool: &self.pool,
             outcomes: Outcomes::default(),
             ranking: Ranking::default(),
+            // The examples of a line come together in the order of the file.
+            classes: (model.config().one_vs_all && self.stream.order.is_as_read())
+                .then(|| (ClassGuess::default(), ClassTally::default())),
+            repeated: None,
             curves: matches!(wanted, Wanted::Page | Wanted::Curves).then(Curves::new),
         };
         let started = Instant::now();
@@ -258,7 +317,8 @@ impl Contest {
     }
 
     fn result(&self, name: &str, model: &Model, watch: Watch<'_>, seconds: f64, wanted: Wanted) -> Passed {
-        let Watch { outcomes, ranking, curves, .. } = watch;
+        let Watch { outcomes, ranking, curves, classes, repeated, .. } = watch;
+        let (is_final, areas) = (!matches!(wanted, Wanted::First(_)), ranking.areas());
         let total = *model.metrics().total();
         let inspect = model.learner().as_inspect();
         let contributions = || {
@@ -270,11 +330,14 @@ impl Contest {
         };
         Passed {
             total,
-            measures: total.measures(ranking.auc().map(|auc| auc.value)),
-            contributions: if let Wanted::First(_) = wanted { None } else { contributions() },
+            measures: total.measures(areas.total().map(|auc| auc.value)),
+            contributions: is_final.then(contributions).flatten(),
+            within_tasks: (is_final && self.metric == Metric::Auc).then(|| outcomes.within_tasks()).flatten(),
+            areas,
+            classes: classes.map(|(_, tally)| tally),
             seconds,
             bytes: model_bytes(model),
-            repeated: model.metrics().learnt().repeated(),
+            repeated: repeated.unwrap_or_else(|| model.metrics().learnt().repeated()),
             label_runs: ranking.label_runs(),
             page: curves.map(|curves| match wanted {
                 Wanted::Page => page_run(name, model, &curves, seconds),
@@ -289,23 +352,37 @@ struct Watch<'a> {
     pool: &'a Pool,
     outcomes: Outcomes,
     ranking: Ranking,
+    classes: Option<(ClassGuess, ClassTally)>,
+    /// What came twice, once the first pass has ended.
+    repeated: Option<Overlap>,
     curves: Option<Curves>,
 }
 
 impl Observer for Watch<'_> {
     fn observe(&mut self, report: &RoundReport, _: &Tasks, metrics: &Metrics) {
         let RoundReport { task, label, weight, margin, mistake, .. } = *report;
-        self.outcomes.labels.push(label);
-        self.outcomes.weights.push(weight);
-        self.outcomes.margins.push(margin);
-        self.outcomes.mistakes.push(mistake);
+        self.outcomes.push(task, (label, weight), margin, mistake);
         self.ranking.count(task, label, weight, margin);
         if let Some(curves) = &mut self.curves {
             curves.follow(task, metrics);
         }
     }
 
-    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
+    fn follows_classes(&self) -> bool {
+        self.classes.is_some()
+    }
+
+    fn observe_class(&mut self, report: &ClassReport) {
+        if let Some((guess, tally)) = &mut self.classes {
+            let is_mistaken_guess = guess.is_mistaken(Some(report.class), report.weight);
+            tally.count(report.is_mistake(), is_mistaken_guess, report.weight);
+        }
+    }
+
+    fn batch_done(&mut self, progress: Progress, model: &Model) -> ControlFlow<()> {
+        if progress.passes > 0 {
+            self.repeated.get_or_insert_with(|| model.metrics().learnt().repeated());
+        }
         if self.pool.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -1,12 +1,14 @@
 //! Who takes part: the learners, each in all its forms, with the parameters to choose from.
 
 use anyhow::{Context, bail};
-use cognate::algorithms::Protocol;
+use cognate::algorithms::{About, Protocol};
 use cognate::fit::Kind;
 use cognate::internal::nearest_names;
+use cognate::stream::Memory;
 use cognate::{LearnerConfig, REGISTRY, RunConfig, Tasks};
 use serde_json::{Map, Value, json};
 
+use super::contest::Results;
 use super::forms::{Form, shape};
 use super::metric::Metric;
 use crate::args::CompareArgs;
@@ -46,14 +48,59 @@ impl Family {
             Form::Pooled => self.pooled.as_deref(),
         }
     }
+
+    /// Whether an entry of this name is one of its forms.
+    pub(super) fn has(&self, name: &str) -> bool {
+        [Form::Shared, Form::Independent, Form::Pooled].iter().any(|form| self.entry(*form) == Some(name))
+    }
+}
+
+/// What examples have that not every learner takes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Extras {
+    /// Where weights come from, if there are some.
+    pub(super) weights: Option<&'static str>,
+    pub(super) offsets: bool,
+}
+
+impl Extras {
+    /// Those of examples, and of classes if these have weights.
+    pub(super) fn of(memory: &Memory, has_class_weights: bool) -> Self {
+        #[expect(clippy::float_cmp, reason = "weights and offsets that were not given are exactly 1 and 0")]
+        let (weights, offsets) =
+            memory.examples().fold((false, false), |(weights, offsets), (_, example)| {
+                (weights || example.weight != 1.0, offsets || example.offset != 0.0)
+            });
+        let weights = match (weights, has_class_weights) {
+            (true, _) => Some("and examples have some"),
+            (false, true) => Some("which --class-weight gives"),
+            (false, false) => None,
+        };
+        Self { weights, offsets }
+    }
+
+    /// Why a learner does not take them, if so.
+    fn refused(self, about: &About) -> Option<String> {
+        match self {
+            Self { weights: Some(source), .. } if !about.weights => {
+                Some(format!("it knows nothing of weights, {source}"))
+            }
+            Self { offsets: true, .. } if !about.offsets => {
+                Some("it knows nothing of offsets, and examples have some".to_owned())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// All who take part.
 pub(super) struct Lineup {
     pub(super) entries: Vec<Entry>,
     pub(super) families: Vec<Family>,
-    /// What labels are.
+    /// What labels are; as long as nothing says so, classes.
     pub(super) kind: Kind,
+    /// Whether a metric or a setting says so.
+    pub(super) is_said: bool,
     /// What is laid upon the query.
     pub(super) query: Value,
 }
@@ -71,9 +118,11 @@ impl Lineup {
     pub(super) fn of(args: &CompareArgs) -> anyhow::Result<Self> {
         let learners = learners(&args.learners)?;
         let settings = settings(&args.sets, &learners)?;
-        let kind = kind(&learners, &settings, args.metric)?;
+        let said = kind(&learners, &settings, args.metric)?;
+        let kind = said.unwrap_or(Kind::Classification);
         let query = query(args.query.as_deref(), &settings)?;
-        let mut lineup = Self { entries: Vec::new(), families: Vec::new(), kind, query };
+        let mut lineup =
+            Self { entries: Vec::new(), families: Vec::new(), kind, is_said: said.is_some(), query };
         lineup.families = learners
             .iter()
             .map(|learner| Family { learner, shared: None, independent: None, pooled: None })
@@ -99,12 +148,25 @@ impl Lineup {
     }
 
     /// Makes the entries, once it is known how many tasks there are and by what they are judged.
-    pub(super) fn fill(&mut self, args: &CompareArgs, tasks: usize, metric: Metric) -> anyhow::Result<()> {
+    pub(super) fn fill(
+        &mut self,
+        args: &CompareArgs,
+        (tasks, extras): (usize, Extras),
+        metric: Metric,
+    ) -> anyhow::Result<()> {
         let learners: Vec<&'static str> = self.families.iter().map(|family| family.learner).collect();
         let settings = settings(&args.sets, &learners)?;
         let named = |learner: &str| args.learners.iter().any(|name| name == learner);
+        let mut is_for_others = false;
         for learner in learners {
             let candidates = self.candidates(learner, &settings, tasks)?;
+            let refused = LearnerConfig::from_id(learner).and_then(|config| extras.refused(config.about()));
+            if let Some(reason) = refused.filter(|_| !candidates.is_empty()) {
+                is_for_others = true;
+                say(&format!("{learner} is left out: {reason}"));
+                self.families.retain(|family| family.learner != learner);
+                continue;
+            }
             let reason = match candidates.first() {
                 None => Some("it takes labels -1 and +1 only".to_owned()),
                 Some(first) if metric == Metric::LogLoss && !gives_probabilities(first)? => {
@@ -123,6 +185,9 @@ impl Lineup {
         }
         if self.entries.is_empty() {
             match self.kind {
+                _ if is_for_others => {
+                    bail!("none of the learners can learn these examples; there is nothing to compare")
+                }
                 Kind::Classification => {
                     bail!("--metric {}: none of the learners can be judged by it", metric.flag())
                 }
@@ -130,6 +195,15 @@ impl Lineup {
             }
         }
         Ok(())
+    }
+
+    /// The families whose own learner has results: a form that is another learner is no result of theirs.
+    pub(super) fn living(&self, results: &[Results]) -> Vec<&Family> {
+        let lives = |family: &&Family| {
+            let is_own = |one: &Results| one.learner.get(family.learner).is_some() && family.has(&one.name);
+            results.iter().any(is_own)
+        };
+        self.families.iter().filter(lives).collect()
     }
 
     /// The candidates of a learner as it is, settings laid upon each; none if it cannot learn such labels.
@@ -262,8 +336,12 @@ fn settings<'a>(sets: &'a [String], learners: &[&str]) -> anyhow::Result<Vec<Set
     sets.iter().map(parse).collect()
 }
 
-/// What labels are: real numbers if a metric or a setting is for such.
-fn kind(learners: &[&'static str], settings: &[Setting<'_>], metric: Option<Metric>) -> anyhow::Result<Kind> {
+/// What labels are, if a metric or a setting says so: real numbers if it is for such.
+fn kind(
+    learners: &[&'static str],
+    settings: &[Setting<'_>],
+    metric: Option<Metric>,
+) -> anyhow::Result<Option<Kind>> {
     for learner in learners {
         let mut tree = json!({ "learner": { *learner: {} } });
         for Setting { key, value, text, .. } in settings.iter().filter(|set| set.learner == *learner) {
@@ -274,12 +352,12 @@ fn kind(learners: &[&'static str], settings: &[Setting<'_>], metric: Option<Metr
                     "--set {text}: predicts real labels, which --metric {} does not judge; expected rmse or mae",
                     metric.flag()
                 ),
-                _ if real => return Ok(Kind::Regression),
+                _ if real => return Ok(Some(Kind::Regression)),
                 _ => {}
             }
         }
     }
-    Ok(metric.map_or(Kind::Classification, Metric::kind))
+    Ok(metric.map(Metric::kind))
 }
 
 /// The query, by name and by `--set query.KEY=VALUE`.
@@ -389,7 +467,7 @@ mod tests {
             crate::args::Arguments::parse_from(format!("cognate compare a.svm {line}").split_whitespace());
         let crate::args::Command::Compare(args) = arguments.command else { panic!("another command") };
         let mut lineup = Lineup::of(&args)?;
-        lineup.fill(&args, tasks, args.metric.unwrap_or(Metric::Error))?;
+        lineup.fill(&args, (tasks, Extras::default()), args.metric.unwrap_or(Metric::Error))?;
         Ok(lineup)
     }
 

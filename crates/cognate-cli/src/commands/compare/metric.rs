@@ -1,6 +1,7 @@
 //! By what learners are judged, and what each example contributes to it.
 
 use clap::ValueEnum;
+use cognate::TaskId;
 use cognate::fit::Kind;
 use cognate::metrics::{Measures, Ranking, Scored, Tally};
 use cognate_lab::influence;
@@ -130,13 +131,30 @@ fn sign(change: f64) -> &'static str {
 /// Examples beside what was predicted for each before it was learnt.
 #[derive(Default)]
 pub(super) struct Outcomes {
-    pub(super) labels: Vec<f64>,
-    pub(super) weights: Vec<f64>,
+    tasks: Vec<u32>,
+    labels: Vec<f64>,
+    weights: Vec<f64>,
     pub(super) margins: Vec<f64>,
-    pub(super) mistakes: Vec<bool>,
+    mistakes: Vec<bool>,
 }
 
 impl Outcomes {
+    /// An example, by label and weight, and what was predicted.
+    pub(super) fn push(&mut self, task: TaskId, (label, weight): (f64, f64), margin: f64, mistake: bool) {
+        self.tasks.push(task.index() as u32);
+        self.labels.push(label);
+        self.weights.push(weight);
+        self.margins.push(margin);
+        self.mistakes.push(mistake);
+    }
+
+    /// What each example contributes to the AUC of pairs within tasks; none where no task has both labels.
+    pub(super) fn within_tasks(&self) -> Option<Vec<f32>> {
+        let Self { tasks, labels, weights, margins, .. } = self;
+        let contributions = influence::auc_within(tasks, labels, weights, margins)?;
+        Some(contributions.into_iter().map(|one| one as f32).collect())
+    }
+
     /// What each example contributes to a metric, given how margins become probabilities of +1, or values; none where
     /// the metric has no value.
     pub(super) fn contributions(
@@ -145,7 +163,7 @@ impl Outcomes {
         probability: impl Fn(usize) -> Option<f64>,
         response: impl Fn(usize) -> f64,
     ) -> Option<Vec<f32>> {
-        let Self { labels, weights, margins, mistakes } = self;
+        let Self { labels, weights, margins, mistakes, .. } = self;
         let gaps = || (0..labels.len()).map(|at| labels[at] - response(at)).collect::<Vec<f64>>();
         let contributions = match metric {
             Metric::Error => {
@@ -170,44 +188,99 @@ impl Outcomes {
     }
 }
 
-/// What guessing without features makes of the labels, in their order: the label of most weight, or the mean, so far.
-pub(super) fn constant_guess(
-    examples: &[(f64, f64)],
-    kind: Kind,
-    metric: Metric,
+/// A guess that knows no features: what learning must beat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guess {
+    /// The label of most weight, its share, or the mean, so far.
+    SoFar,
+    /// Always +1, or always -1.
+    Always(bool),
+    /// As `SoFar`, of each task for itself; of shares and means, drawn to those of all as if by one example more.
+    SoFarByTask,
+}
+
+impl Guess {
+    /// Its name in JSON.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Self::SoFar => "so-far",
+            Self::Always(true) => "always-positive",
+            Self::Always(false) => "always-negative",
+            Self::SoFarByTask => "so-far-by-task",
+        }
+    }
+
+    /// The guesses about such labels; of equal ones the first is named.
+    pub(super) fn all(kind: Kind, tasks: usize, mostly_positive: bool) -> Vec<Self> {
+        let mut all = match kind {
+            Kind::Classification => {
+                vec![Self::Always(mostly_positive), Self::SoFar, Self::Always(!mostly_positive)]
+            }
+            Kind::Regression => vec![Self::SoFar],
+        };
+        all.extend((tasks > 1).then_some(Self::SoFarByTask));
+        all
+    }
+}
+
+/// An example without its features.
+#[derive(Clone, Copy)]
+pub(super) struct Bare {
+    pub(super) task: TaskId,
+    pub(super) label: f64,
+    pub(super) weight: f64,
+}
+
+/// What a guess makes of the labels, in their order. It tells no examples apart, unless it `ranks` them by the share of +1
+/// that it gives them.
+pub(super) fn guessed(
+    guess: Guess,
+    examples: &[Bare],
+    (kind, metric): (Kind, Metric),
+    ranks: bool,
 ) -> (Tally, Measures, Option<Vec<f32>>) {
     let (mut tally, mut ranking) = (Tally::default(), Ranking::default());
+    let mut of_tasks: Vec<Tally> = Vec::new();
     let mut outcomes = Outcomes::default();
-    let (mut weights, mut positives, mut labels) = (0.0, 0.0, 0.0);
     let (mut probabilities, mut responses) = (Vec::new(), Vec::new());
-    for (label, weight) in examples {
-        // Before the first label there is nothing to guess from.
-        let guess = if weights == 0.0 {
-            0.0
-        } else if labels >= 0.0 {
-            1.0
-        } else {
-            -1.0
-        };
+    for Bare { task, label, weight } in examples {
+        if of_tasks.len() <= task.index() {
+            of_tasks.resize(task.index() + 1, Tally::default());
+        }
+        let own = &mut of_tasks[task.index()];
         // Laplace's rule of succession.
-        let probability = (positives + 1.0) / (weights + 2.0);
-        let response = if weights > 0.0 { labels / weights } else { 0.0 };
+        let share = (tally.positive_weight() + 1.0) / (tally.weight() + 2.0);
+        let (answer, probability) = match guess {
+            Guess::SoFar => (tally.constant_guess(), share),
+            Guess::Always(positive) => {
+                if positive {
+                    (1.0, 1.0)
+                } else {
+                    (-1.0, 0.0)
+                }
+            }
+            Guess::SoFarByTask => {
+                let usual = if tally.weight() > 0.0 { tally.weight() / tally.examples as f64 } else { 1.0 };
+                let drawn = |sum: f64, to: f64| (sum + usual * to) / (own.weight() + usual);
+                let answer = match kind {
+                    Kind::Classification if own.weight() > 0.0 => own.constant_guess(),
+                    Kind::Classification => tally.constant_guess(),
+                    Kind::Regression => drawn(own.constant_guess() * own.weight(), tally.constant_guess()),
+                };
+                (answer, drawn(own.positive_weight(), share))
+            }
+        };
         let scored = match kind {
-            Kind::Classification => Scored::class(*label, *weight, guess, Some(probability)),
-            Kind::Regression => Scored::real(*label, *weight, response, None),
+            Kind::Classification => Scored::class(*label, *weight, answer, Some(probability)),
+            Kind::Regression => Scored::real(*label, *weight, answer, None),
         };
         tally.count(&scored, false, false);
-        // It does not tell examples apart, whatever it guesses when.
-        ranking.count(cognate::TaskId(0), *label, *weight, 0.0);
-        outcomes.labels.push(*label);
-        outcomes.weights.push(*weight);
-        outcomes.margins.push(0.0);
-        outcomes.mistakes.push(scored.mistake());
+        own.count(&scored, false, false);
+        let margin = if ranks { probability } else { 0.0 };
+        ranking.count(*task, *label, *weight, margin);
+        outcomes.push(*task, (*label, *weight), margin, scored.mistake());
         probabilities.push(probability);
-        responses.push(response);
-        weights += weight;
-        labels += weight * label;
-        positives += if *label > 0.0 { *weight } else { 0.0 };
+        responses.push(answer);
     }
     let measures = tally.measures(ranking.auc().map(|auc| auc.value));
     let contributions = outcomes.contributions(metric, |at| Some(probabilities[at]), |at| responses[at]);
@@ -241,19 +314,48 @@ mod tests {
         assert_eq!(Metric::Error.gain(0.06, 0.08), "saves 25\u{202f}% of its mistakes");
     }
 
+    fn bare(labels: &[(u32, f64)]) -> Vec<Bare> {
+        labels.iter().map(|(task, label)| Bare { task: TaskId(*task), label: *label, weight: 1.0 }).collect()
+    }
+
     #[test]
     fn the_constant_guess_is_the_majority_or_the_mean_so_far() {
-        let labels = [-1.0, -1.0, 1.0, 1.0, 1.0, -1.0].map(|label| (label, 1.0));
-        let (tally, measures, contributions) = constant_guess(&labels, Kind::Classification, Metric::Error);
+        let labels = bare(&[-1.0, -1.0, 1.0, 1.0, 1.0, -1.0].map(|label| (0, label)));
+        let judged = (Kind::Classification, Metric::Error);
+        let (tally, measures, contributions) = guessed(Guess::SoFar, &labels, judged, false);
         // Nothing to guess from; right; wrong; wrong; at a tie +1, right; wrong.
         assert_eq!(tally.mistakes, 4);
         assert_eq!(measures.error, tally.constant_error(), "the library's own guess");
         assert_eq!(measures.auc, Some(0.5));
         assert_eq!(contributions, Some(vec![1.0, 0.0, 1.0, 1.0, 0.0, 1.0]));
-        let real = [2.0, 4.0, 6.0].map(|label| (label, 1.0));
-        let (tally, measures, contributions) = constant_guess(&real, Kind::Regression, Metric::Mae);
+        let real = bare(&[2.0, 4.0, 6.0].map(|label| (0, label)));
+        let judged = (Kind::Regression, Metric::Mae);
+        let (tally, measures, contributions) = guessed(Guess::SoFar, &real, judged, false);
         assert_eq!(measures.mae, Some((2.0 + 2.0 + 3.0) / 3.0));
         assert_eq!(measures.rmse, tally.constant_rmse(), "the library's own guess");
         assert_eq!(contributions, Some(vec![2.0, 2.0, 3.0]));
+    }
+
+    #[test]
+    fn always_the_same_is_always_the_same_and_tasks_have_guesses_of_their_own() {
+        let labels = bare(&[(0, 1.0), (1, -1.0), (0, 1.0), (1, -1.0), (0, -1.0), (1, -1.0)]);
+        let error = |guess: Guess| {
+            let (_, measures, _) = guessed(guess, &labels, (Kind::Classification, Metric::Error), false);
+            (measures.error.unwrap() * 6.0).round()
+        };
+        assert_eq!([true, false].map(|positive| error(Guess::Always(positive))), [4.0, 2.0]);
+        // A task without labels has the guess of all.
+        assert_eq!(error(Guess::SoFarByTask), 3.0);
+        let f1 =
+            |guess: Guess| guessed(guess, &labels, (Kind::Classification, Metric::F1), false).1.f1.unwrap();
+        assert!((f1(Guess::Always(true)) - 4.0 / 8.0).abs() < 1e-15 && f1(Guess::Always(false)) == 0.0);
+        // By the shares of tasks so far, +1 comes before -1 more often than not.
+        let judged = (Kind::Classification, Metric::Auc);
+        let auc = |ranks: bool| guessed(Guess::SoFarByTask, &labels, judged, ranks).1.auc.unwrap();
+        assert!(auc(false) == 0.5 && auc(true) > 0.5);
+        let real = bare(&[(0, 10.0), (1, -10.0), (0, 10.0), (1, -10.0)]);
+        let mae = |guess: Guess| guessed(guess, &real, (Kind::Regression, Metric::Mae), false).1.mae.unwrap();
+        // 0, then the mean of all, 10; then means of a task and of all, (10 + 0) / 2 and (-10 + 10/3) / 2.
+        assert!((mae(Guess::SoFarByTask) - (10.0 + 20.0 + 5.0 + 20.0 / 3.0) / 4.0).abs() < 1e-12);
     }
 }

@@ -9,7 +9,7 @@ use cognate_plot::numbers::{NO_VALUE, percent};
 use super::contest::{Contest, Passed, Results};
 use super::entries::{Family, Lineup};
 use super::forms::Form;
-use super::metric::{Metric, mean_of};
+use super::metric::{Guess, Metric, mean_of};
 
 /// Significance level: a difference less likely by chance than this counts.
 pub(super) const LEVEL: f64 = 0.05;
@@ -33,6 +33,16 @@ impl Results {
     /// Its mean.
     pub(super) fn value(&self, metric: Metric) -> f64 {
         mean(&self.values(metric))
+    }
+
+    /// By what results are ranked, the smallest first; without a value they are last.
+    fn key(&self, metric: Metric) -> f64 {
+        let value = self.value(metric);
+        match metric.rises() {
+            _ if value.is_nan() => f64::INFINITY,
+            true => -value,
+            false => value,
+        }
     }
 
     /// Its mean and deviation, as people read them.
@@ -101,7 +111,9 @@ pub(super) struct Gain {
 pub(super) struct Ranking<'a> {
     pub(super) contest: &'a Contest,
     pub(super) results: &'a [Results],
-    pub(super) families: &'a [Family],
+    /// What knows no features.
+    pub(super) guesses: &'a [(Guess, Results)],
+    pub(super) families: Vec<&'a Family>,
     pub(super) best: usize,
     /// P-values of the difference from the best, and from the constant guess.
     pub(super) to_best: Vec<f64>,
@@ -114,23 +126,22 @@ pub(super) struct Ranking<'a> {
 
 impl<'a> Ranking<'a> {
     /// Ranks all but the constant guess.
-    pub(super) fn of(contest: &'a Contest, lineup: &'a Lineup, results: &'a [Results]) -> Self {
+    pub(super) fn of(
+        contest: &'a Contest,
+        lineup: &'a Lineup,
+        results: &'a [Results],
+        guesses: &'a [(Guess, Results)],
+    ) -> Self {
         let metric = contest.metric;
-        let key = |who: usize| {
-            let value = results[who].value(metric);
-            match metric.rises() {
-                _ if value.is_nan() => f64::INFINITY,
-                true => -value,
-                false => value,
-            }
-        };
+        let key = |who: usize| results[who].key(metric);
         let best = (1..results.len()).min_by(|a, b| key(*a).total_cmp(&key(*b))).unwrap_or(0);
         let examples = contest.memory.len();
         let to = |other: usize| results.iter().map(|one| one.chance(&results[other], examples)).collect();
         let mut ranking = Self {
             contest,
             results,
-            families: &lineup.families,
+            guesses,
+            families: lineup.living(results),
             best,
             to_best: to(best),
             to_constant: to(0),
@@ -149,10 +160,10 @@ impl<'a> Ranking<'a> {
     /// The family in which somebody is a form: that of its own learner, if there is one.
     pub(super) fn family(&self, who: usize) -> Option<&'a Family> {
         let name = self.results[who].name.as_str();
-        let forms = [Form::Shared, Form::Independent, Form::Pooled];
-        let has = |family: &&Family| forms.iter().any(|form| family.entry(*form) == Some(name));
+        let has = |family: &&Family| family.has(name);
         let of_own = |family: &&Family| name.split(' ').next() == Some(family.learner);
-        self.families.iter().filter(has).find(of_own).or_else(|| self.families.iter().find(has))
+        let all = || self.families.iter().copied();
+        all().filter(has).find(of_own).or_else(|| all().find(has))
     }
 
     /// The form of a family, if it has it and could learn the examples.
@@ -179,18 +190,49 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// What always answering the same is called.
-    pub(super) fn constant(&self) -> String {
-        match self.contest.kind {
-            Kind::Classification => {
-                let label = self.contest.label(self.positives >= 0.5);
-                // A probability is what log loss judges.
-                let share =
-                    if self.contest.metric == Metric::LogLoss { " (with its share so far)" } else { "" };
-                format!("always answering {label}{share}")
+    /// What always answering the more frequent label is called.
+    pub(super) fn always(&self) -> String {
+        format!("always answering {}", self.contest.label(self.positives >= 0.5))
+    }
+
+    /// What a guess is called, where this judges.
+    pub(super) fn guess_name(&self, guess: Guess, metric: Metric) -> String {
+        let is_share = matches!(metric, Metric::LogLoss | Metric::Auc);
+        match (self.contest.kind, guess) {
+            (Kind::Regression, Guess::SoFarByTask) => "answering the mean of each task so far".to_owned(),
+            (Kind::Regression, _) => "always answering the mean so far".to_owned(),
+            (_, Guess::Always(positive)) => format!("always answering {}", self.contest.label(positive)),
+            // A probability is what log loss judges.
+            (_, Guess::SoFar) if is_share => format!("{} (with its share so far)", self.always()),
+            (_, Guess::SoFar) => "answering the most frequent label so far".to_owned(),
+            (_, Guess::SoFarByTask) if is_share => {
+                format!("answering the share of {} in each task so far", self.contest.label(true))
             }
-            Kind::Regression => "always answering the mean so far".to_owned(),
+            (_, Guess::SoFarByTask) => "answering the most frequent label of each task so far".to_owned(),
         }
+    }
+
+    /// The best of the guesses that know no features, by a metric.
+    pub(super) fn best_guess(&self, metric: Metric) -> (Guess, &'a Results) {
+        let best = self.guesses.iter().min_by(|a, b| a.1.key(metric).total_cmp(&b.1.key(metric)));
+        best.map_or((Guess::SoFar, &self.results[0]), |(guess, results)| (*guess, results))
+    }
+
+    /// How likely chance alone makes so large a difference of one from a guess.
+    pub(super) fn chance_beside(&self, who: usize, guess: &Results) -> f64 {
+        self.results[who].chance(guess, self.contest.memory.len())
+    }
+
+    /// Where AUC judges several tasks: that of pairs within tasks, and how likely margins that tell nothing within tasks
+    /// make it as far from 1/2.
+    fn within_tasks(&self, who: usize) -> Option<(f64, f64)> {
+        let runs = &self.results[who].runs;
+        let of_run = |run: &'a Passed| run.within_tasks.as_ref();
+        let all: Vec<f64> =
+            runs.iter().filter_map(of_run).flatten().map(|one| f64::from(*one) - 0.5).collect();
+        let independent = self.contest.memory.len().min(all.len());
+        (self.contest.tasks > 1 && !all.is_empty())
+            .then(|| (0.5 + mean(&all), paired_test(&all, independent)))
     }
 
     /// Whether the labels are so uneven that mistakes say little.
@@ -202,38 +244,60 @@ impl<'a> Ranking<'a> {
         self.contest.metric.show(self.results[who].value(self.contest.metric))
     }
 
-    /// Whether the first is better than the constant guess by more than chance.
-    fn beats_constant(&self) -> bool {
-        let metric = self.contest.metric;
-        let (value, constant) = (self.results[self.best].value(metric), self.results[0].value(metric));
-        let better = if metric.rises() { value > constant } else { value < constant };
-        better && self.to_constant[self.best] < LEVEL
+    /// Whether the best is better than the best guess, by more than chance.
+    fn beats_guesses(&self) -> bool {
+        let (metric, (_, guess)) = (self.contest.metric, self.best_guess(self.contest.metric));
+        let (value, guessed) = (self.results[self.best].value(metric), guess.value(metric));
+        let better = if metric.rises() { value > guessed } else { value < guessed };
+        better && self.chance_beside(self.best, guess) < LEVEL
+    }
+
+    /// Whether it also tells examples of one task apart, where AUC judges.
+    fn is_recommended(&self) -> bool {
+        let within = self.within_tasks(self.best);
+        self.beats_guesses() && within.is_none_or(|(within, chance)| within > 0.5 && chance < LEVEL)
     }
 
     /// The conclusion, a sentence or a few.
     pub(super) fn verdict(&self) -> Vec<String> {
         let (metric, best) = (self.contest.metric, &self.results[self.best]);
+        let (guess, guessed) = self.best_guess(metric);
+        let (name, guessed_value) = (self.guess_name(guess, metric), metric.show(guessed.value(metric)));
+        let within = self.within_tasks(self.best);
         let mut lines = Vec::new();
-        if self.beats_constant() {
+        if !self.beats_guesses() {
             lines.push(format!(
-                "Use {}: {} {}, where {} has {}. {}",
+                "{} is the best here, but no better than {name}: {} {} beside {guessed_value} ({}).",
                 best.name,
                 metric.name(),
                 self.shows(self.best),
-                self.constant(),
-                self.shows(0),
-                self.sharing(),
+                chance_text(self.chance_beside(self.best, guessed)),
+            ));
+        } else if let Some((within, chance)) = within.filter(|_| !self.is_recommended()) {
+            lines.push(format!(
+                "{} is the best here, but within tasks no better than {name}: {} {}, of pairs within tasks {} ({}); it tells \
+                 tasks apart, not their examples.",
+                best.name,
+                metric.name(),
+                self.shows(self.best),
+                metric.show(within),
+                chance_text(chance),
             ));
         } else {
             lines.push(format!(
-                "{} is the best here, but no better than {}: {} {} beside {} ({}).",
+                "Use {}: {} {}, where {name} has {guessed_value}. {}",
                 best.name,
-                self.constant(),
                 metric.name(),
                 self.shows(self.best),
-                self.shows(0),
-                chance_text(self.to_constant[self.best]),
+                self.sharing(),
             ));
+            if let Some((within, _)) = within.filter(|_| self.is_above_tasks(self.best)) {
+                lines.push(format!(
+                    "That is above the AUC of nearly every task: of pairs within tasks it is {}; what is above tells tasks \
+                     apart rather than examples.",
+                    metric.show(within),
+                ));
+            }
         }
         let equals: Vec<&str> = (1..self.results.len())
             .filter(|who| self.mark(*who) == "=")
@@ -253,20 +317,37 @@ impl<'a> Ranking<'a> {
         lines
     }
 
-    /// Says where the best by another metric errs no less often than the constant guess: its sign is then no answer.
+    /// Whether in most runs the area of all examples is above those of nearly all tasks.
+    fn is_above_tasks(&self, who: usize) -> bool {
+        let runs = &self.results[who].runs;
+        2 * runs.iter().filter(|run| run.areas.below_total().is_some()).count() > runs.len()
+    }
+
+    /// Says where the best by another metric errs no less often than the best guess: its sign is then no answer.
     fn mistakes(&self) -> Option<String> {
         let is_judged = self.contest.metric == Metric::Error || self.contest.kind == Kind::Regression;
-        let error = |who: usize| self.results[who].value(Metric::Error);
-        let (own, constant) = (error(self.best), error(0));
-        (!is_judged && self.beats_constant() && own >= constant).then(|| {
+        let (guess, guessed) = self.best_guess(Metric::Error);
+        let (own, of_guess) = (self.results[self.best].value(Metric::Error), guessed.value(Metric::Error));
+        (!is_judged && self.is_recommended() && own >= of_guess).then(|| {
             format!(
-                "By mistakes it is no better than always answering {}: error {} beside {}; rank by the margin, or let \
-                 learn choose a threshold (--threshold f1).",
-                self.contest.label(self.positives >= 0.5),
+                "By mistakes it is no better than {}: error {} beside {}; rank by the margin, or let learn choose a \
+                 threshold (--threshold f1).",
+                self.guess_name(guess, Metric::Error),
                 Metric::Error.show(own),
-                Metric::Error.show(constant),
+                Metric::Error.show(of_guess),
             )
         })
+    }
+
+    /// The share of lines that are given another class, where lines are examples of every class and come together.
+    pub(super) fn multiclass_error(&self, who: usize) -> Option<f64> {
+        let of_run = |run: &Passed| {
+            let classes = run.classes?;
+            if who == 0 { classes.constant_error() } else { classes.error() }
+        };
+        // The guess is the same beside every learner.
+        let values: Option<Vec<f64>> = self.results[who.max(1)].runs.iter().map(of_run).collect();
+        values.map(|values| mean(&values))
     }
 
     /// What sharing gains, like for like.

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use cognate::fit::Kind;
+use cognate_lab::statistics::mean;
 use cognate_plot::numbers::{count, percent};
 use serde_json::{Map, Value, json};
 
 use super::command::{learn_command, parameters};
-use super::contest::Contest;
+use super::contest::{Contest, Passed, Results};
 use super::entries::Family;
 use super::forms::Form;
-use super::metric::Metric;
+use super::metric::{Guess, Metric};
 use super::ranking::{Ranking, chance_text};
 use crate::judging::{dominates, learnt_before, sorted_labels};
 use crate::output::{bytes, table};
@@ -32,7 +33,7 @@ pub(super) fn rows<'a>(ranking: &Ranking<'a>) -> Vec<Row<'a>> {
         let (a, b) = (ranking.results[one].value(metric), ranking.results[other].value(metric));
         if (a <= b) == metric.rises() { other } else { one }
     };
-    let row = |family: &'a Family| {
+    let row = |family: &&'a Family| {
         let form = |form: Form| ranking.form(family, form);
         let (shared, independent, pooled) = (form(Form::Shared), form(Form::Independent), form(Form::Pooled));
         let main = shared.or_else(|| [independent, pooled].into_iter().flatten().reduce(better))?;
@@ -89,12 +90,27 @@ pub(super) fn heading(ranking: &Ranking<'_>, is_chosen: bool) -> Vec<String> {
         lines.push(format!(
             "So few labels are {rare} that {} seldom errs: not mistakes judge, but AUC, which tells how well the labels are told \
              apart (--metric)",
-            ranking.constant(),
+            ranking.always(),
         ));
     }
     if contest.kind == Kind::Classification && [0.0, 1.0].contains(&ranking.positives) {
         let only = contest.label(ranking.positives > 0.0);
         lines.push(format!("Every label is {only}: there is nothing to tell apart, and no AUC"));
+    }
+    if let Some(place) = &contest.real_label {
+        lines.push(format!(
+            "Labels are real numbers: {place}, which is no class; with --metric error such a line is an error"
+        ));
+    }
+    if contest.stream.one_vs_all {
+        let more = if ranking.multiclass_error(1).is_some() {
+            ""
+        } else {
+            "; --order file has the multiclass error, too"
+        };
+        lines.push(format!(
+            "Every line is one example of each class, and numbers are of these examples{more}"
+        ));
     }
     lines.extend(misleading(ranking));
     if contest.runs == 1 {
@@ -115,8 +131,7 @@ fn misleading(ranking: &Ranking<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(run) = ranking.results.get(1).and_then(|results| results.runs.first()) {
         lines.extend(sorted_labels(&run.label_runs));
-        // Of several passes it is said anyway.
-        lines.extend((contest.stream.passes == 1).then(|| learnt_before(run.repeated)).flatten());
+        lines.extend(learnt_before(run.repeated));
     }
     lines.extend(dominant_task(contest));
     lines.iter().map(|line| capitalized(line)).collect()
@@ -174,6 +189,7 @@ pub(super) fn as_text(ranking: &Ranking<'_>, is_chosen: bool) -> String {
             None => [String::new(), String::new()],
         });
         cells.extend(further(metric).into_iter().map(|other| other.show(main.value(other))));
+        cells.extend(ranking.multiclass_error(row.main).map(|error| percent(error, 2)));
         if with_labels {
             cells.push(count(main.mean_of(|run| run.total.queries as f64).round() as u64));
         }
@@ -187,6 +203,7 @@ pub(super) fn as_text(ranking: &Ranking<'_>, is_chosen: bool) -> String {
     });
     let mut header = vec!["learner", metric.name(), "independent", "pooled", "sharing", "by chance"];
     header.extend(further(metric).into_iter().map(Metric::name));
+    header.extend(ranking.multiclass_error(1).map(|_| "multiclass"));
     header.extend(with_labels.then_some("labels"));
     header.extend(["memory", "examples/s"]);
     let table = table(&header, lines).trim_fmt();
@@ -232,6 +249,12 @@ pub(super) fn as_json(ranking: &Ranking<'_>, is_chosen: bool) -> Value {
         }
         if contest.kind == Kind::Classification {
             put("errors", json!(results.values(Metric::Error)));
+            let within = |run: &Passed| run.areas.within_tasks().map(|auc| auc.value);
+            let within: Option<Vec<f64>> = results.runs.iter().map(within).collect();
+            put("auc_within_tasks", json!(within.map(|values| mean(&values))));
+        }
+        if let Some(error) = ranking.multiclass_error(who) {
+            put("multiclass_error", json!(error));
         }
         put("updates", json!(results.mean_of(|run| run.total.updates as f64)));
         put("queries", json!(results.mean_of(|run| run.total.queries as f64)));
@@ -248,6 +271,15 @@ pub(super) fn as_json(ranking: &Ranking<'_>, is_chosen: bool) -> Value {
         put("change_to_independent", json!(change));
         Value::Object(row)
     };
+    let guess = |(guess, results): &(Guess, Results)| {
+        json!({
+            "guess": guess.id(),
+            "what": ranking.guess_name(*guess, metric),
+            "value": results.value(metric),
+            "values": results.values(metric),
+            "chance_to_best": ranking.chance_beside(ranking.best, results),
+        })
+    };
     json!({
         "examples": contest.memory.len(),
         "tasks": contest.tasks,
@@ -258,6 +290,7 @@ pub(super) fn as_json(ranking: &Ranking<'_>, is_chosen: bool) -> Value {
         "best": ranking.results[ranking.best].name,
         "verdict": ranking.verdict().join(" ").replace(['\u{a0}', '\u{202f}'], " "),
         "command": learn_command(&ranking.results[ranking.best].learner),
+        "guesses": ranking.guesses.iter().map(guess).collect::<Vec<_>>(),
         "learners": (0..ranking.results.len()).map(row).collect::<Vec<_>>(),
     })
 }

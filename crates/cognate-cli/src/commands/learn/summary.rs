@@ -61,6 +61,8 @@ pub(super) struct Summary<'a> {
     measures: Measures,
     #[serde(skip_serializing_if = "Option::is_none")]
     auc_error: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auc_within_tasks: Option<f64>,
     #[serde(flatten)]
     classes: Option<ClassRow>,
     updates: u64,
@@ -96,7 +98,7 @@ struct TaskRows<'a>(&'a Model, &'a Judged);
 #[derive(Serialize)]
 struct PassRow {
     pass: usize,
-    /// Whether its examples had been seen in an earlier pass.
+    /// Whether its examples had been seen: in an earlier pass, or as far as is known a fifth of them or more in another way.
     seen_before: bool,
     examples: u64,
     mistakes: u64,
@@ -113,6 +115,7 @@ struct ClassRow {
     multiclass_examples: u64,
     multiclass_mistakes: u64,
     multiclass_error: Option<f64>,
+    multiclass_constant_error: Option<f64>,
 }
 
 impl From<ClassTally> for ClassRow {
@@ -121,6 +124,7 @@ impl From<ClassTally> for ClassRow {
             multiclass_examples: tally.lines,
             multiclass_mistakes: tally.mistakes,
             multiclass_error: tally.error(),
+            multiclass_constant_error: tally.constant_error(),
         }
     }
 }
@@ -161,6 +165,7 @@ pub(super) fn summary<'a>(model: &'a Model, run: &Finished, judged: &'a Judged) 
         mistakes: total.mistakes,
         measures: total.measures(judged.total()),
         auc_error: judged.total_error(),
+        auc_within_tasks: judged.within_tasks().filter(|_| model.tasks().len() > 1),
         classes: judged.classes.map(ClassRow::from),
         updates: total.updates,
         queries: total.queries,
@@ -183,7 +188,7 @@ pub(super) fn summary<'a>(model: &'a Model, run: &Finished, judged: &'a Judged) 
 fn pass_rows(judged: &Judged) -> Vec<PassRow> {
     let row = |(at, pass): (usize, &crate::judging::Pass)| PassRow {
         pass: at + 1,
-        seen_before: at > 0,
+        seen_before: pass.seen_before.is_some(),
         examples: pass.tally.examples,
         mistakes: pass.tally.mistakes,
         measures: pass.tally.measures(pass.auc),
@@ -218,7 +223,16 @@ pub(super) fn summary_text(model: &Model, run: &Finished, judged: &Judged) -> St
         some => format!(" and {} lines without a label", count(some)),
     };
     let passes = judged.passes.iter().enumerate().map(|(at, pass)| {
-        let seen = if at == 0 { "" } else { ", of examples seen before" };
+        let seen = match pass.seen_before {
+            None => String::new(),
+            Some(share) if at == 0 => {
+                format!(
+                    ", about {} of it of examples seen before",
+                    percent(share, 0).replace('\u{202f}', " ")
+                )
+            }
+            Some(_) => ", of examples seen before".to_owned(),
+        };
         let classes = pass.classes.map_or_else(String::new, |classes| format!(", {}", classes.sentence()));
         format!("pass {}{seen}: {}{classes}\n", at + 1, sentence(&pass.tally, pass.auc))
     });
@@ -291,11 +305,11 @@ impl Columns {
         let places = |value: Option<f64>| shown(value, |value| format!("{value:.4}"));
         if self.is_class {
             row.push(count(tally.mistakes));
-            row.push(percent(tally.error(), 2));
-            row.push(shown(tally.constant_error(), |error| percent(error, 2)));
-            row.extend(self.probabilities.then(|| places(tally.log_loss())));
-            row.push(places(auc));
-            row.push(percent(tally.f1(), 2));
+            let (measures, share) = (tally.measures(auc), |value: f64| percent(value, 2));
+            row.extend([measures.error, measures.constant_error].map(|value| shown(value, share)));
+            row.extend(self.probabilities.then(|| places(measures.log_loss)));
+            row.push(places(measures.auc));
+            row.push(shown(measures.f1, share));
         } else {
             row.extend([tally.rmse(), tally.constant_rmse(), tally.mae()].map(|value| shown(value, digits)));
             row.extend([places(tally.r2()), shown(tally.loss(), digits)]);
