@@ -118,6 +118,7 @@ mod config;
 mod doubt;
 mod forget;
 mod groups;
+mod kinship;
 mod lanes;
 mod members;
 mod mixer;
@@ -146,7 +147,7 @@ use crate::learner::{Inspect, LearnOne, Outcome, OwnWeights, Predict, SharedVect
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
-pub use config::AdaptiveConfig;
+pub use config::{AdaptiveConfig, GroupCount};
 pub use forget::Forget;
 pub use rule::Loss;
 

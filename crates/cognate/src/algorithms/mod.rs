@@ -21,7 +21,7 @@ mod shared_loss_perceptron;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use adaptive::{Adaptive, AdaptiveConfig, Forget, Loss};
+pub use adaptive::{Adaptive, AdaptiveConfig, Forget, GroupCount, Loss};
 pub use budget_forgetron::{BudgetForgetron, BudgetForgetronConfig};
 pub use budget_projectron::{BudgetProjectron, BudgetProjectronConfig};
 pub use budget_random::{BudgetRandom, BudgetRandomConfig};

@@ -250,6 +250,42 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         }
     }
 
+    /// The number of groups.
+    pub(crate) fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// So many groups from now on, each with a copy of the rows that come of those of the old ones, slot by slot; no task has been
+    /// put into one.
+    pub(crate) fn regroup(&mut self, groups: usize, row: impl Fn(&[[f64; S]]) -> [f64; S]) {
+        let rows: Vec<[f64; S]> = self.shared_rows()[..self.end()].chunks_exact(self.groups).map(row).collect();
+        self.groups = groups;
+        self.group_of.clear();
+        self.shared = Vec::new();
+        self.grow_shared();
+        let chunks = self.shared_rows_mut()[..rows.len() * groups].chunks_exact_mut(groups);
+        chunks.zip(rows).for_each(|(chunk, row)| chunk.fill(row));
+    }
+
+    /// The first rows of all groups, slot by slot from slot 0 on.
+    pub(crate) fn slots_of_groups(&self) -> impl Iterator<Item = &[[f64; S]]> {
+        self.shared_rows()[..self.end()].chunks_exact(self.groups)
+    }
+
+    /// The rows of a task, by slot in no order.
+    pub(crate) fn each_own(&self, task: TaskId, mut see: impl FnMut(u32, &[f64; O])) {
+        self.tables.entries(task).for_each(|(slot, row)| see(slot, self.rows.at(row)));
+    }
+
+    /// Changes every row of a task, each for itself, beside the shared one.
+    pub(crate) fn change_beside_shared(&mut self, task: TaskId, mut change: impl FnMut(&mut [f64; O], &[f64; S])) {
+        let (groups, group) = (self.groups, self.group(task));
+        let shared = CacheLine::rows::<S>(&self.shared);
+        for (slot, row) in self.tables.entries(task) {
+            change(self.rows.at_mut(row), &shared[slot as usize * groups + group]);
+        }
+    }
+
     /// Tasks up to the last one that has weights of its own.
     pub(crate) fn tasks(&self) -> usize {
         self.tables.tasks()

@@ -335,26 +335,82 @@ fn related_tasks_stay_on_one_side() {
 }
 
 /// Tasks of two kinds, each on both sides, one label in ten flipped: what one kind learns is of no use to the other.
-#[test]
-fn tasks_of_two_kinds_sort_themselves_into_groups() {
-    let kind = |task: usize| (task / 3).is_multiple_of(2);
+fn two_kinds(seed: u64, examples: usize) -> Vec<Sample> {
     let truth = |task: usize, x: &[f64]| {
         let weight =
-            |at: usize| if kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() };
+            |at: usize| if is_first_kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() };
         let score: f64 = x.iter().enumerate().map(|(at, x)| x * weight(at)).sum();
-        if (task / 5).is_multiple_of(2) { score } else { -score }
+        if is_upright(task) { score } else { -score }
     };
     let mut rng = generator(5, 0);
-    let sorted: Vec<Sample> = samples(7, 60, 100, 20_000)
-        .into_iter()
-        .map(|Sample { task, x, .. }| {
-            let label = if (truth(task, &x) > 0.0) == rng.random_bool(0.1) { -1.0 } else { 1.0 };
-            Sample { task, x, label }
-        })
-        .collect();
-    let found = [1, 2, 6].map(|groups| mistakes(&adaptive(&json!({ "groups": groups })), &sorted));
-    let [one, two, many] = found;
-    assert!(two < one && 10 * many < 9 * one, "{found:?} mistakes in 1, 2 and 6 groups");
+    let sorted = samples(seed, 60, 100, examples).into_iter().map(|Sample { task, x, .. }| {
+        let label = if (truth(task, &x) > 0.0) == rng.random_bool(0.1) { -1.0 } else { 1.0 };
+        Sample { task, x, label }
+    });
+    sorted.collect()
+}
+
+fn is_first_kind(task: usize) -> bool {
+    (task / 3).is_multiple_of(2)
+}
+
+fn is_upright(task: usize) -> bool {
+    (task / 5).is_multiple_of(2)
+}
+
+#[test]
+fn tasks_of_two_kinds_sort_themselves_into_groups() {
+    let sorted = two_kinds(7, 20_000);
+    let groups = [json!(1), json!(2), json!(6), json!("auto")];
+    let found = groups.map(|groups| mistakes(&adaptive(&json!({ "groups": groups })), &sorted));
+    let [one, two, many, auto] = found;
+    assert!(two < one && 10 * many < 9 * one, "{found:?} mistakes in 1, 2, 6 and found groups");
+    assert!(auto < many && auto < two, "{found:?} mistakes in 1, 2, 6 and found groups");
+}
+
+/// Groups that are found are the kinds, and sides the sides; saved in mid-stream, before they are found and after, to the bit.
+#[test]
+fn groups_are_found_whatever_the_order_of_tasks_and_survive_a_file() {
+    let relation = |model: &Model, one: usize, other: usize| {
+        let task = |task: usize| model.task(&task_name(task)).unwrap();
+        model.learner().as_inspect().relation(task(one), task(other))
+    };
+    for seed in [8, 9] {
+        let sorted = two_kinds(seed, 20_000);
+        let mut unbroken = harness::model(&adaptive(&json!({})));
+        harness::learn(&mut unbroken, &text(&sorted, task_name));
+        let mut wrong = 0;
+        for one in 0..60 {
+            for other in 0..one {
+                let side = if is_upright(one) == is_upright(other) { 1.0 } else { -1.0 };
+                let truth = if is_first_kind(one) == is_first_kind(other) { side } else { 0.0 };
+                let found = relation(&unbroken, one, other);
+                wrong += usize::from(found == 0.0 && truth != 0.0 || found * truth < 0.0 || (truth == 0.0 && found != 0.0));
+            }
+        }
+        assert!(wrong <= 60, "{wrong} of 1770 pairs, seed {seed}");
+        for end in [3_000, 12_001] {
+            let mut first = harness::model(&adaptive(&json!({})));
+            harness::learn(&mut first, &text(&sorted[..end], task_name));
+            let mut second = Model::from_bytes(&first.to_bytes()).unwrap();
+            harness::learn(&mut second, &text(&sorted[end..], task_name));
+            assert!(second.to_bytes() == unbroken.to_bytes(), "resumed after {end}");
+        }
+    }
+}
+
+/// Relatives, all of one kind, stay in one group: the default is one group to the bit.
+#[test]
+fn tasks_of_one_kind_stay_in_one_group() {
+    for seed in 0..20 {
+        let related = samples(seed, 20, 60, 9_000);
+        let mistakes = [json!(1), json!("auto")].map(|groups| {
+            let mut model = harness::model(&adaptive(&json!({ "groups": groups })));
+            harness::learn(&mut model, &text(&related, task_name));
+            model.learner().as_inspect().shared_vectors().len()
+        });
+        assert_eq!(mistakes, [2, 2], "pooled and coupled, seed {seed}");
+    }
 }
 
 /// From some number of examples on, doubts leave examples out: the run passes that point, is saved and resumes there.

@@ -26,9 +26,9 @@ pub struct AdaptiveConfig {
     pub forget: Option<Forget>,
     /// Predict with averaged weights, recent ones weighted more: steadier, seldom better; not with `forget`
     pub average: bool,
-    /// Groups that tasks sort themselves into, each with shared weights of its own: for tasks of several kinds; with b = "auto"
-    #[schemars(range(min = 1, max = 64))]
-    pub groups: usize,
+    /// Groups of tasks, each with shared weights of its own: a number of groups that tasks sort themselves into, or "auto": one, until
+    /// tasks turn out to be of several kinds that have nothing in common. More than one only with b = "auto"
+    pub groups: GroupCount,
     /// Learn a weight for a feature that is always 1
     pub intercept: bool,
     /// Length of the first steps, relative to what suits most data; positive
@@ -43,7 +43,7 @@ impl Default for AdaptiveConfig {
             loss: Loss::default(),
             forget: None,
             average: false,
-            groups: 1,
+            groups: GroupCount::Auto,
             intercept: true,
             rate: 1.0,
         }
@@ -62,17 +62,20 @@ impl Parameters for AdaptiveConfig {
             let message = "the mean of all weights forgets nothing; take `average` or `forget`";
             problems.push(ConfigProblem::new("average", message));
         }
-        if !(1..=MOST_GROUPS).contains(&self.groups) {
-            let message = format!("{} is not between 1 and {MOST_GROUPS}", self.groups);
-            problems.push(ConfigProblem::new("groups", message));
-        } else if self.groups > 1 && !self.interaction.is_auto() {
-            let message =
-                "tasks sort themselves where the strength of sharing is found; leave `interaction` out";
-            problems.push(ConfigProblem::new("groups", message));
-        } else if self.groups > 1 && self.average {
-            let message = "means are of weights that all tasks share; take `average` or `groups`";
-            problems.push(ConfigProblem::new("groups", message));
-        }
+        let problem = match self.groups {
+            GroupCount::Auto | GroupCount::Fixed(1) => None,
+            GroupCount::Fixed(groups) if !(1..=MOST_GROUPS).contains(&groups) => {
+                Some(format!("{groups} is not between 1 and {MOST_GROUPS}"))
+            }
+            _ if !self.interaction.is_auto() => Some(
+                "tasks sort themselves where the strength of sharing is found; leave `interaction` out".to_owned(),
+            ),
+            _ if self.average => {
+                Some("means are of weights that all tasks share; take `average` or `groups`".to_owned())
+            }
+            _ => None,
+        };
+        problems.extend(problem.map(|message| ConfigProblem::new("groups", message)));
         problems
     }
 
@@ -107,6 +110,59 @@ const MOST: f64 = 1e100;
 /// Groups at most: every example is weighed against each.
 const MOST_GROUPS: usize = 64;
 
+/// How many groups there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroupCount {
+    /// As many as the tasks' own weights show; written "auto".
+    #[default]
+    Auto,
+    /// So many.
+    Fixed(usize),
+}
+
+impl Serialize for GroupCount {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => Tunable::Auto.serialize(serializer),
+            Self::Fixed(count) => (*count as u64).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for GroupCount {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Tunable::deserialize(deserializer)? {
+            Tunable::Auto => Ok(Self::Auto),
+            Tunable::Fixed(count) if count.fract() == 0.0 && (0.0..=u32::MAX as f64).contains(&count) => {
+                Ok(Self::Fixed(count as usize))
+            }
+            Tunable::Fixed(other) => {
+                let expected = "a whole number or \"auto\"";
+                Err(serde::de::Error::invalid_value(serde::de::Unexpected::Float(other), &expected))
+            }
+        }
+    }
+}
+
+impl JsonSchema for GroupCount {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "GroupCount".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": MOST_GROUPS},
+                {"type": "string", "const": "auto"},
+            ],
+        })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
 /// Prior variance of the margins of `alone` and `pooled`, as members of a mixture.
 ///
 /// This and the next two were measured on 22 data sets and 4 streams: few data and little noise want wide priors, many noisy
@@ -137,13 +193,17 @@ pub(super) struct Settings {
     pub(super) forget: Option<HalfLife>,
     pub(super) intercept: bool,
     pub(super) average: bool,
-    pub(super) groups: usize,
+    /// One where there is no mixture.
+    pub(super) groups: GroupCount,
     pub(super) prior: Prior,
 }
 
 impl Settings {
     pub(super) fn of(config: &AdaptiveConfig, mixture: bool) -> Self {
         let AdaptiveConfig { loss, average, groups, intercept, rate, .. } = *config;
+        // Means are of weights that all tasks share, and real labels are weighed by signs alone: too little to tell kinds apart.
+        let finds_groups = mixture && !average && loss.real().is_none();
+        let groups = if groups == GroupCount::Auto && !finds_groups { GroupCount::Fixed(1) } else { groups };
         let forget = config.forget.as_ref().and_then(Forget::half_life);
         let (wide, narrow) = match loss.real() {
             None => (if mixture { WIDE } else { ONLY }, NARROW),

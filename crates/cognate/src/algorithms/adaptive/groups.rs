@@ -105,6 +105,19 @@ impl Groups {
         goes.then(|| Move { group: best, lean: opinions[best].lean })
     }
 
+    /// A task begins in a new group, where it is known how its labels go with it. It stays for a while: opinions have to change.
+    pub(super) fn settle(&mut self, task: TaskId, group: usize, lean: Lean) {
+        let (at, count) = (task.index(), self.count);
+        if self.examples.len() <= at {
+            self.examples.resize(at + 1, 0);
+            self.opinions.resize((at + 1) * count, Opinion::default());
+        }
+        self.examples[at] = MEMORY as u64;
+        let unknown = Opinion { lean: Lean { weight: 0.0, ..lean }, ..Opinion::default() };
+        self.opinions[at * count..(at + 1) * count].fill(unknown);
+        self.opinions[at * count + group].lean = lean;
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
         self.opinions.capacity() * size_of::<Opinion>() + self.examples.capacity() * size_of::<u64>()
     }

@@ -106,8 +106,8 @@ pub(super) struct MembersStep<'a> {
     pub(super) side: f64,
     /// What own weights are kept in, times the units of margins: 1 unless labels are real.
     pub(super) own_scale: f64,
-    /// Whether own parts learn too; their rows may be missing otherwise.
-    pub(super) own_too: bool,
+    /// Whether the task has a row for every feature; those that are missing read as zero, and stay so.
+    pub(super) new_too: bool,
     /// Whether all three members are there, or `coupled` only.
     pub(super) mixture: bool,
     /// v x of the feature that is always 1.
@@ -122,9 +122,6 @@ impl MembersStep<'_> {
         let mut steps = [own * alone, own * coupled, self.side * pooled, self.side * coupled];
         if !self.mixture {
             (steps[ALONE], steps[POOLED]) = (0.0, 0.0);
-        }
-        if !self.own_too {
-            (steps[ALONE], steps[COUPLED_OWN]) = (0.0, 0.0);
         }
         steps
     }
@@ -156,7 +153,12 @@ impl Stepped<4> for MembersStep<'_> {
             if growth.is_real() {
                 hold(growth, &self.inverse_priors, (size, self.own_scale), own, value, &mut changes);
             }
-            self.lanes.push(Feature { value, size, shared: precision, own: OwnRow::of(*own).precision });
+            // What does not move has nothing to say about where the step ends: a row that is missing is infinitely sure of its zeros.
+            let own = match OwnRow::of(*own).precision {
+                0.0 if !self.new_too => f64::INFINITY,
+                known => known,
+            };
+            self.lanes.push(Feature { value, size, shared: precision, own });
         });
         let [alone, coupled_own, pooled, coupled_shared] = changes;
         let own = self.own_scale.recip();
@@ -182,28 +184,24 @@ impl Stepped<4> for MembersStep<'_> {
         // A weight that counts times the side has that much less to say about the margin.
         of_part[POOLED] *= self.side * self.side;
         of_part[COUPLED_SHARED] *= self.side * self.side;
-        // What does not move has nothing to say about where the step ends.
-        let own = if self.own_too { of_part[COUPLED_OWN] } else { 0.0 };
-        [of_part[ALONE], own + of_part[COUPLED_SHARED], of_part[POOLED], 0.0]
+        [of_part[ALONE], of_part[COUPLED_OWN] + of_part[COUPLED_SHARED], of_part[POOLED], 0.0]
     }
 
     #[inline(always)]
     fn apply(&mut self, _: &Scale, steps: PerMember, h: f64) {
-        let (steps, own_too, mut at) = (self.per_part(steps), self.own_too, 0);
+        let (steps, new_too, mut at) = (self.per_part(steps), self.new_too, 0);
         self.weights.for_each_mut(self.features, self.found, |shared, own, value| {
             let (rates, gain) = (self.lanes.rates(at), gain(h, value));
             apply_shared(shared, &steps, &rates, gain);
-            // Rows that are missing otherwise must stay zero.
-            if own_too {
+            // Rows that are missing must stay zero.
+            if new_too || rates[ALONE] != 0.0 {
                 apply_own(own, &steps, &rates, gain);
             }
             at += 1;
         });
         if let Some((shared, own)) = &mut self.intercepts {
             apply_shared(shared, &steps, &self.rates_of_intercept, h);
-            if own_too {
-                apply_own(own, &steps, &self.rates_of_intercept, h);
-            }
+            apply_own(own, &steps, &self.rates_of_intercept, h);
         }
         let (features, intercept) = (self.features, self.intercepts.is_some());
         if let Some(averages) = self.averages.as_deref_mut() {

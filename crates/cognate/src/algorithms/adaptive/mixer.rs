@@ -266,6 +266,20 @@ impl Mixer {
         self.known(task).trust.side()
     }
 
+    /// How many examples of a task have come.
+    pub(super) fn examples(&self, task: TaskId) -> u64 {
+        self.known(task).examples
+    }
+
+    /// Learns anew what parts are worth, where they are other parts; what tasks have seen stays.
+    pub(super) fn begin_again(&mut self) {
+        self.levels = vec![Some(Newton::new())];
+        if let Some(times) = &mut self.times {
+            times.levels.clear();
+        }
+        self.tasks.iter_mut().for_each(|known| known.trust.begin_again());
+    }
+
     /// Takes over how the labels of a task that has been met go with another pooled member.
     pub(super) fn turn(&mut self, task: TaskId, lean: Lean) {
         self.tasks[task.index()].trust.turn(lean);

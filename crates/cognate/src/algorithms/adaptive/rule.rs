@@ -207,6 +207,12 @@ impl Sizes {
         }
     }
 
+    /// Counts all features anew, where there are more or fewer rows of them.
+    pub(super) fn recount(&mut self, s: impl Iterator<Item = f64>) {
+        (self.features, self.logarithms) = (0, 0.0);
+        self.recall(s);
+    }
+
     /// What follows from the features met so far.
     #[inline]
     pub(super) fn usual(&self) -> Usual {

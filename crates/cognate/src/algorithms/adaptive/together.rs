@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! weigh   the mixture, the trust and the side of the task learn from z; h = q (1 - q) at the margin that was predicted
-//! gate    nothing more where every member has y margin > 1.5, or there is little doubt about the label (`doubt`)
+//! gate    nothing more where every member has y margin > 1.5, or mostly where there is little doubt about the label (`doubt`)
 //! rates   of each part: v = 1 / (m s^2 / (p r) + c), c the precision of its kind, own or shared (`step`, `lanes`)
 //! step    each member by its own margin: t = -l'(y z + V t); V of a shared part times the squared side
 //! apply   own parts += y t v x; shared parts += side y t v x; both precisions += h x^2
@@ -22,12 +22,13 @@
 
 mod export;
 mod real;
+mod regroup;
 mod variance;
 
 use serde::{Deserialize, Serialize};
 
 use super::averages::{Averages, AveragesState, less};
-use super::config::{Prior, Settings};
+use super::config::{GroupCount, Prior, Settings};
 use super::doubt::{Doubts, Lesson};
 use super::groups::{Groups, GroupsState, Move};
 use super::lanes::FeatureLanes;
@@ -38,6 +39,7 @@ use super::rows::{OwnRow, SharedRow};
 use super::rule::{Clock, Loss, Sizes, sigmoid};
 use super::step::{Start, take_step};
 use super::units::{Units, UnitsState};
+use regroup::Outlook;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -77,6 +79,8 @@ struct State {
     averages: Option<Box<Averages>>,
     doubts: Doubts,
     groups: Option<Box<Groups>>,
+    /// Where the number of groups is found.
+    outlook: Option<Outlook>,
     /// Where labels are real.
     units: Option<Box<Units>>,
     /// Scratch, not state.
@@ -105,8 +109,8 @@ struct Taught {
     side: f64,
     /// h at the margin that was predicted, where there is a mixture.
     curvature: f64,
-    /// Whether own parts learn too, or only what tasks share.
-    own_too: bool,
+    /// Whether the task gets own weights for features that it has none for.
+    new_too: bool,
     /// Where labels are real, what is learnt, and the unit that own weights are not in.
     target: Option<Target>,
     own_scale: f64,
@@ -198,13 +202,13 @@ impl State {
         let coupled = seen.present[COUPLED_OWN] + seen.present[COUPLED_SHARED];
         let offset = example.offset;
         let members = [seen.present[ALONE] + offset, coupled + offset, seen.present[POOLED] + offset, 0.0];
-        let own_too = match self.gate(example, seen.margin, &members) {
+        let new_too = match self.gate(example, seen.margin, &members) {
             Lesson::Nothing => return,
-            Lesson::Shared => false,
+            Lesson::Known => false,
             Lesson::All => true,
         };
         let side = seen.side;
-        let taught = Taught { members, side, curvature, own_too, target: None, own_scale: 1.0 };
+        let taught = Taught { members, side, curvature, new_too, target: None, own_scale: 1.0 };
         self.step(weights, tasks, example, &taught, found);
     }
 
@@ -239,12 +243,12 @@ impl State {
         weights: &mut Table,
         tasks: usize,
         Example { task, features, label, weight, .. }: Example<'_>,
-        &Taught { members, side, curvature, own_too, target, own_scale }: &Taught,
+        &Taught { members, side, curvature, new_too, target, own_scale }: &Taught,
         found: &mut Found,
     ) {
         let Settings { loss, forget, intercept, .. } = self.settings;
         let (mixture, [_, coupled, ..]) = (self.given.is_none(), members);
-        if own_too {
+        if new_too {
             weights.make_rows(task, features, found);
         } else {
             weights.make_slots(features, found);
@@ -278,7 +282,7 @@ impl State {
             inverse_priors,
             side,
             own_scale,
-            own_too,
+            new_too,
             mixture,
             rates_of_intercept: [0.0; PARTS],
         };
@@ -348,6 +352,7 @@ impl State {
         if let Some(averages) = &mut self.averages {
             averages.count(example.task);
         }
+        self.look_out(weights);
         Outcome { margin: seen.margin, updated: true }
     }
 }
@@ -384,7 +389,10 @@ impl WithSimd for LearnBatch<'_> {
 
 impl Together {
     pub(super) fn new(settings: Settings, given: Option<Uniform>) -> Self {
-        let groups = settings.groups;
+        let (groups, outlook) = match settings.groups {
+            GroupCount::Auto => (1, Some(Outlook::default())),
+            GroupCount::Fixed(groups) => (groups, None),
+        };
         Self {
             weights: Table::with_groups(groups),
             state: State {
@@ -398,6 +406,7 @@ impl Together {
                 averages: settings.average.then(|| Box::new(Averages::new())),
                 doubts: Doubts::default(),
                 groups: (groups > 1).then(|| Box::new(Groups::new(groups))),
+                outlook,
                 units: Units::of_loss(&settings, true).map(Box::new),
                 lanes: FeatureLanes::default(),
             },
@@ -511,6 +520,7 @@ impl Together {
             averages,
             doubts,
             groups,
+            outlook,
             units,
             ..
         } = &self.state;
@@ -527,12 +537,20 @@ impl Together {
             averages: averages.as_ref().map(|averages| averages.state()),
             doubts: *doubts,
             groups: groups.as_ref().map(|groups| groups.state(|task| self.weights.group(task))),
+            outlook: *outlook,
             units: units.as_ref().map(|units| units.state()),
         }
     }
 
     pub(super) fn restore(&mut self, tasks: usize, state: TogetherState) -> Result<(), StateError> {
-        let groups = self.state.shared_intercepts.len();
+        let groups = match self.state.settings.groups {
+            GroupCount::Fixed(groups) => groups,
+            GroupCount::Auto => (state.shared_intercept.0.len() / (SHARED - 1)).max(1),
+        };
+        if self.state.outlook.is_some() {
+            self.state.groups = (groups > 1).then(|| Box::new(Groups::new(groups)));
+            self.state.outlook = Some(state.outlook.unwrap_or_default());
+        }
         self.weights = Table::restore_groups(groups, tasks, state.weights, |row: [f64; OWN]| row)?;
         match (&mut self.state.groups, state.groups) {
             (None, None) => {}
@@ -552,7 +570,8 @@ impl Together {
         if shared.len() != groups || own.len() > tasks || !rest.is_empty() || !more.is_empty() {
             return Err(StateError::new("the intercepts do not fit the tasks"));
         }
-        if !(state.sizes.is_sound() && state.doubts.is_sound() && state.clock.is_sound()) {
+        let outlook = self.state.outlook.is_none_or(|outlook| outlook.is_sound());
+        if !(state.sizes.is_sound() && state.doubts.is_sound() && state.clock.is_sound() && outlook) {
             return Err(StateError::new("what is known about sizes and doubts is not sound"));
         }
         let with_size =
@@ -583,6 +602,8 @@ pub(crate) struct TogetherState {
     doubts: Doubts,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     groups: Option<GroupsState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outlook: Option<Outlook>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     units: Option<UnitsState>,
 }

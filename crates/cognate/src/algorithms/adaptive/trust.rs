@@ -98,6 +98,11 @@ impl Trust {
         self.lean = lean;
     }
 
+    /// Trusts as the others do; the side stays.
+    pub(super) fn begin_again(&mut self) {
+        *self = Self { lean: self.lean, ..Self::default() };
+    }
+
     /// How much of the precisions is left.
     pub(super) fn fade(&mut self, keep: f64) {
         let start = Self::default();

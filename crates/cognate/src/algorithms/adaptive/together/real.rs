@@ -59,7 +59,7 @@ impl State {
                 members: [present[ALONE], coupled, present[POOLED], 0.0],
                 side: seen.side,
                 curvature: 0.0,
-                own_too: true,
+                new_too: true,
                 target: Some(target),
                 own_scale: unit.scale,
             };
