@@ -4,11 +4,11 @@
 //! the interaction; the steps are a diagonal second-order method as AROW (Crammer, Kulesza and Dredze 2009) and online
 //! Bayesian logistic regression are, implicit as in Kulis and Bartlett 2010, normalised as in Ross, Mineiro and Langford
 //! 2013. Ours: the mixture that finds the strength of sharing, the trust and the side of every task (a learnt relation of
-//! rank one), groups that tasks sort themselves into (which give it more ranks), one precision for all members, and leaving
-//! out what is well learnt.
+//! rank one), groups of tasks (which give it more ranks), one precision for all members, and leaving out most of what is well
+//! learnt.
 //! Protocol: one task per round.
 //!
-//! State, for tasks i and groups g of tasks (one group unless `groups` says more). There are three members: `alone` has a
+//! State, for tasks i and groups g of tasks (see `groups`). There are three members: `alone` has a
 //! vector per task, `pooled` one per group, `coupled` both. Per feature k, with one more that is always 1 (`intercept`):
 //!
 //! ```text
@@ -39,7 +39,7 @@
 //! t = σ(-(y w'z + z'C^-1 z t)), w += y t C^-1 z, C += q (1 - q) z z' with q = σ(w'z) before the step.
 //!
 //! ```text
-//! sort     with `groups` > 1, for every group j: regress(b_ij, e_ij, u_j), u_j = P_j'x cut to [-1, 1];
+//! sort     with several groups, for every group j: regress(b_ij, e_ij, u_j), u_j = P_j'x cut to [-1, 1];
 //!          L_ij += (ln(1 + exp(-y b_ij u_j)) - L_ij) / min(n_i, 100), this example counted, b_ij as it was before
 //! weigh    own, shared = the two halves of a_l'z without f_i; u = P_g'x cut to [-1, 1]
 //!          regress(a_l, H_l, z), regress(f_i, F_i, (own, shared)), regress(b_i, e_i, u): all three from what was before,
@@ -47,7 +47,7 @@
 //!          h = σ(margin) σ(-margin), or 1 with `hinge`
 //! gate     stop here if y A_i'x, y (B_i'x + side Q_g'x) and y side P_g'x all exceed 1.5 (1 with `hinge`), or if |x|^2 is
 //!          not finite; with n > 32768 examples in all and doubt = σ(-y margin), usual = (mean doubt - 0.08) (1 - 32768 / n):
-//!          stop if doubt < 0.7 usual; only P and Q learn if doubt < 2 usual
+//!          stop at three of four with doubt < 0.7 usual; if doubt < 2 usual, only those A and B learn that have learnt before
 //! sizes    s_gk = max(s_gk, |x_k|); where that is a value more than ten times as large as any before, A, B, P, Q of this
 //!          feature, task and group shrink by the same factor; then m takes this example in
 //! rates    v_k = 1 / (m s_k^2 / (p r_k) + c), for A and B with c = c_ik, for P and Q with c = d_gk;
@@ -60,9 +60,20 @@
 //! move     with n_i >= 10, to the group of the least L_ij if that is less than where it is by 0.01; b_i, e_i = b_ij, e_ij
 //! ```
 //!
-//! L_ij starts at ln 2, and tasks in groups that are drawn from their numbers. Which constants are why is said where they are
+//! L_ij starts at ln 2, and tasks in groups that are drawn from their numbers.
+//!
+//! With `groups` = "auto" there is one group at first. After 4096 examples, and whenever they have doubled, the tasks with 32
+//! examples or more are compared by A_i s (128 tasks and 1024 features at most): inner products whose noise is independent, since
+//! each A_i comes from the examples of its task alone. Tasks are grouped, each on its side, so that one correlation per group
+//! explains most of the products (`adaptive/kinship.rs`). The groups are taken if they explain 1.2 times as much as one group of
+//! all, and tasks of different groups have next to nothing in common: less than chance gives, and an eighth of what those of one
+//! group have. Tasks that go with no group share one. Then P, Q, d, a, H, f and F begin anew, B_i takes over what Q_g said to task
+//! i, and the leans are 1 or -1 (`adaptive/together/regroup.rs`). Where relatives have anything to teach across groups there is
+//! one group, to the bit what `groups` = 1 gives. With a given interaction, `average` or real labels, "auto" is one group.
+//!
+//! Which constants are why is said where they are
 //! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` (1/3, 0.3, 20, 1/4), `trust.rs` (5; 1, 6), `groups.rs` (100, 10, 0.01),
-//! `doubt.rs` (32768, 0.08, 0.7, 2), `rule.rs` (1.5; 4; 10), `together.rs` (5 is half own and half shared).
+//! `doubt.rs` (32768, 0.08, 0.7, 2, one in four), `rule.rs` (1.5; 4; 10), `together.rs` (5 is half own and half shared).
 //!
 //! With a given b (`coupled`, `pairwise`) there is only `coupled`: the margin is B_i'x + Q'x, side = 1, nothing is weighed, h is
 //! that of its own margin, no logistic example is left out; p = 10 `rate`, of which own / (own + shared) is B's and the rest Q's, for
@@ -96,7 +107,8 @@
 //! where it ends; from older margins K tasks of a round would all make the same step on what they share. In every other round
 //! the two are the same bits. Where there is one member, h is that of its present margin.
 //!
-//! Cost: predict and update O(s) whatever K is; with groups the update is O(s) per group; for a graph or a matrix both are O(s)
+//! Cost: predict and update O(s) whatever K is, with several groups the update O(s) per group; comparing tasks costs at most
+//! 128^2 x 1024 steps whenever the examples have doubled; for a graph or a matrix both are O(s)
 //! per task of the block. Memory: touched weights, three numbers per weight of a task; for a graph or a matrix two per feature
 //! and task of the block.
 //!

@@ -258,7 +258,8 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     /// So many groups from now on, each with a copy of the rows that come of those of the old ones, slot by slot; no task has been
     /// put into one.
     pub(crate) fn regroup(&mut self, groups: usize, row: impl Fn(&[[f64; S]]) -> [f64; S]) {
-        let rows: Vec<[f64; S]> = self.shared_rows()[..self.end()].chunks_exact(self.groups).map(row).collect();
+        let rows: Vec<[f64; S]> =
+            self.shared_rows()[..self.end()].chunks_exact(self.groups).map(row).collect();
         self.groups = groups;
         self.group_of.clear();
         self.shared = Vec::new();
@@ -278,7 +279,11 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     }
 
     /// Changes every row of a task, each for itself, beside the shared one.
-    pub(crate) fn change_beside_shared(&mut self, task: TaskId, mut change: impl FnMut(&mut [f64; O], &[f64; S])) {
+    pub(crate) fn change_beside_shared(
+        &mut self,
+        task: TaskId,
+        mut change: impl FnMut(&mut [f64; O], &[f64; S]),
+    ) {
         let (groups, group) = (self.groups, self.group(task));
         let shared = CacheLine::rows::<S>(&self.shared);
         for (slot, row) in self.tables.entries(task) {

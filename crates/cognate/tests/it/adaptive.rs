@@ -337,8 +337,9 @@ fn related_tasks_stay_on_one_side() {
 /// Tasks of two kinds, each on both sides, one label in ten flipped: what one kind learns is of no use to the other.
 fn two_kinds(seed: u64, examples: usize) -> Vec<Sample> {
     let truth = |task: usize, x: &[f64]| {
-        let weight =
-            |at: usize| if is_first_kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() };
+        let weight = |at: usize| {
+            if is_first_kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() }
+        };
         let score: f64 = x.iter().enumerate().map(|(at, x)| x * weight(at)).sum();
         if is_upright(task) { score } else { -score }
     };
@@ -385,7 +386,9 @@ fn groups_are_found_whatever_the_order_of_tasks_and_survive_a_file() {
                 let side = if is_upright(one) == is_upright(other) { 1.0 } else { -1.0 };
                 let truth = if is_first_kind(one) == is_first_kind(other) { side } else { 0.0 };
                 let found = relation(&unbroken, one, other);
-                wrong += usize::from(found == 0.0 && truth != 0.0 || found * truth < 0.0 || (truth == 0.0 && found != 0.0));
+                wrong += usize::from(
+                    found == 0.0 && truth != 0.0 || found * truth < 0.0 || (truth == 0.0 && found != 0.0),
+                );
             }
         }
         assert!(wrong <= 60, "{wrong} of 1770 pairs, seed {seed}");

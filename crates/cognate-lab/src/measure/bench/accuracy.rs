@@ -140,7 +140,7 @@ const SETTINGS: [Setting; 4] = [
     Setting { stream: 'A', parameter: "rate", values: RATES, at_most: 16.8 },
     Setting { stream: 'B', parameter: "rate", values: RATES, at_most: 18.9 },
     Setting { stream: 'C', parameter: "rate", values: RATES, at_most: 8.6 },
-    Setting { stream: 'D', parameter: "groups", values: &[1.0, 2.0, 4.0, 8.0], at_most: 20.9 },
+    Setting { stream: 'D', parameter: "groups", values: &[1.0, 2.0, 4.0, 8.0, 16.0], at_most: 20.9 },
 ];
 
 /// Measures the streams with one parameter set; returns whether the best values reach what they must.

@@ -68,7 +68,8 @@ impl Parameters for AdaptiveConfig {
                 Some(format!("{groups} is not between 1 and {MOST_GROUPS}"))
             }
             _ if !self.interaction.is_auto() => Some(
-                "tasks sort themselves where the strength of sharing is found; leave `interaction` out".to_owned(),
+                "tasks sort themselves where the strength of sharing is found; leave `interaction` out"
+                    .to_owned(),
             ),
             _ if self.average => {
                 Some("means are of weights that all tasks share; take `average` or `groups`".to_owned())

@@ -97,7 +97,11 @@ mod tests {
         }
         let mut doubts = after(1_000_000, 0.3);
         let little: Vec<Lesson> = (0..8).map(|_| doubts.weigh(0.001)).collect();
-        assert_eq!(little.iter().filter(|lesson| **lesson == Lesson::Known).count(), 2, "one in four: {little:?}");
+        assert_eq!(
+            little.iter().filter(|lesson| **lesson == Lesson::Known).count(),
+            2,
+            "one in four: {little:?}"
+        );
         assert_eq!(after(1_000_000, 0.3).weigh(f64::NAN), Lesson::All);
         assert!(after(10, 0.5).is_sound() && !Doubts { sum: f64::NAN, examples: 3, little: 0 }.is_sound());
     }

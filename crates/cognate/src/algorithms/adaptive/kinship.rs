@@ -255,9 +255,10 @@ impl Kinship {
                 let merged = within[0].add(within[1]).add(sums[one * size + other].turned());
                 merged.score() - within[0].score() - within[1].score()
             };
-            let pairs = groups.iter().enumerate().flat_map(|(at, one)| {
-                groups[..at].iter().map(|other| (gain(*one, *other), *one, *other))
-            });
+            let pairs = groups
+                .iter()
+                .enumerate()
+                .flat_map(|(at, one)| groups[..at].iter().map(|other| (gain(*one, *other), *one, *other)));
             let best = pairs.max_by(|a, b| a.0.total_cmp(&b.0));
             let Some((gained, one, other)) = best else { break };
             if gained < LEAST_GAIN && !into_one {
@@ -288,14 +289,16 @@ impl Kinship {
                 let mut with = vec![Sums::default(); self.size];
                 for (other, place) in places.iter().enumerate().filter(|(other, _)| *other != task) {
                     let Sums { evidence, weight } = self.pair(task, other);
-                    with[place.group] = with[place.group].add(Sums { evidence: place.sign * evidence, weight });
+                    with[place.group] =
+                        with[place.group].add(Sums { evidence: place.sign * evidence, weight });
                 }
                 let here = places[task];
                 let mut group = here.group;
                 if between_groups {
                     let mut within = self.sums(places);
                     within.resize(self.size, Sums::default());
-                    let own = Sums { evidence: -here.sign * with[group].evidence, weight: -with[group].weight };
+                    let own =
+                        Sums { evidence: -here.sign * with[group].evidence, weight: -with[group].weight };
                     within[group] = within[group].add(own);
                     let gain = |group: usize| {
                         within[group].add(with[group].turned()).score() - within[group].score()
@@ -316,14 +319,16 @@ impl Kinship {
     /// Tasks and groups that may be related by chance are nobody's; the other groups are numbered from 0.
     fn without_chance(&self, places: &[Place]) -> Partition {
         let bond = |task: usize| {
-            let others = (0..self.size).filter(|other| *other != task && places[*other].group == places[task].group);
+            let others =
+                (0..self.size).filter(|other| *other != task && places[*other].group == places[task].group);
             others.fold(Sums::default(), |sums, other| {
                 let Sums { evidence, weight } = self.pair(task, other);
                 sums.add(Sums { evidence: places[task].sign * places[other].sign * evidence, weight })
             })
         };
         // What a stranger says of one of them, it says of all in so far as they are alike.
-        let alike: Vec<f64> = self.sums(places).into_iter().map(|Sums { evidence, weight }| evidence / weight).collect();
+        let alike: Vec<f64> =
+            self.sums(places).into_iter().map(|Sums { evidence, weight }| evidence / weight).collect();
         let others = |group: usize| places.iter().filter(|place| place.group == group).count() as f64 - 1.0;
         let least = |group: usize| LEAST_BOND * (1.0 + others(group) * alike[group].clamp(0.0, 1.0));
         let bound: Vec<bool> =
@@ -334,7 +339,8 @@ impl Kinship {
         let mut tasks = vec![0; scores.len()];
         places.iter().flatten().for_each(|place| tasks[place.group] += 1);
         let strong = |group: &usize| {
-            tasks[*group] >= LEAST_TASKS && scores[*group] >= TIMES_CHANCE * by_chance(tasks[*group], self.size)
+            tasks[*group] >= LEAST_TASKS
+                && scores[*group] >= TIMES_CHANCE * by_chance(tasks[*group], self.size)
         };
         let groups: Vec<usize> = (0..scores.len()).filter(strong).collect();
         for place in &mut places {
@@ -381,7 +387,10 @@ mod tests {
         let pairs = (0..kinds.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
         let mut pairs = pairs.map(|(one, other)| {
             let truth = kinds[one].zip(kinds[other]).filter(|(a, b)| a.0 == b.0).map(|(a, b)| a.1 * b.1);
-            let seen = found[one].zip(found[other]).filter(|(a, b)| a.group == b.group).map(|(a, b)| a.sign * b.sign);
+            let seen = found[one]
+                .zip(found[other])
+                .filter(|(a, b)| a.group == b.group)
+                .map(|(a, b)| a.sign * b.sign);
             truth == seen
         });
         pairs.all(|same| same)
@@ -414,13 +423,20 @@ mod tests {
             assert!(kinship.is_apart(&found) && found.score > 1.2 * kinship.one_group().score);
             assert!((kinship.score(&found.places) - found.score).abs() <= 1e-9 * found.score);
             let mut turned = Portraits::new(portraits.width);
-            portraits.tasks().collect::<Vec<_>>().iter().rev().for_each(|row| turned.add().copy_from_slice(row));
+            portraits
+                .tasks()
+                .collect::<Vec<_>>()
+                .iter()
+                .rev()
+                .for_each(|row| turned.add().copy_from_slice(row));
             let again = turned.kinship().partition();
             let kinds: Vec<_> = KINDS.iter().rev().copied().collect();
             assert!(agree(&again.places, &kinds), "seed {seed}, in the other order: {again:?}");
             // A task that was left out is found to be of its group, on its side.
             let centres = portraits.centres(&found);
-            let (group, sure) = Portraits { rows: portraits.rows[3 * 600..4 * 600].to_vec(), ..portraits.clone() }.nearest(&centres);
+            let (group, sure) =
+                Portraits { rows: portraits.rows[3 * 600..4 * 600].to_vec(), ..portraits.clone() }
+                    .nearest(&centres);
             let place = found.places[3].unwrap();
             assert!(group == place.group && sure * place.sign > 3.0);
         }
@@ -443,7 +459,10 @@ mod tests {
             let mut portraits = portraits(&KINDS, 1.0, 300, 1);
             portraits.rows[..300].fill(value);
             let found = portraits.kinship().partition();
-            assert!(found.score.is_finite() && found.places[0].is_none() && found.groups == 3, "{value}: {found:?}");
+            assert!(
+                found.score.is_finite() && found.places[0].is_none() && found.groups == 3,
+                "{value}: {found:?}"
+            );
         }
         assert_eq!(Portraits::new(0).kinship().partition().groups, 0);
         assert_eq!(Portraits::new(3).kinship().one_group().places, []);

@@ -39,7 +39,6 @@ use super::rows::{OwnRow, SharedRow};
 use super::rule::{Clock, Loss, Sizes, sigmoid};
 use super::step::{Start, take_step};
 use super::units::{Units, UnitsState};
-use regroup::Outlook;
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
@@ -52,6 +51,7 @@ use crate::table::prefetch::prefetch;
 use crate::table::{AHEAD, Locate};
 use crate::weights::SlotTablesState;
 use crate::weights::side_by_side::Found;
+use regroup::Outlook;
 
 /// Share of the prior variance of `coupled` that all tasks have in common, where b is not given: as b = K.
 const COMMON: f64 = 0.5;

@@ -110,7 +110,9 @@ impl State {
         for task in tasks {
             let portrait = portraits.add();
             weights.each_own(*task, |slot, row| {
-                if let (Some(weight), Some(size)) = (portrait.get_mut(slot as usize), sizes.get(slot as usize)) {
+                if let (Some(weight), Some(size)) =
+                    (portrait.get_mut(slot as usize), sizes.get(slot as usize))
+                {
                     *weight = OwnRow::of(*row).alone * size;
                 }
             });
