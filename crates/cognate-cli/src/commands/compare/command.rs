@@ -196,7 +196,7 @@ mod tests {
     fn parameters_are_those_that_are_no_defaults() {
         let of = |learner: Value| parameters(&learner).join(" ");
         assert_eq!(
-            of(json!({ "adaptive": { "groups": 1, "interaction": "independent" } })),
+            of(json!({ "adaptive": { "groups": "auto", "interaction": "independent" } })),
             "interaction=independent"
         );
         assert_eq!(of(json!({ "adaptive": { "interaction": { "pooled": {} } } })), "interaction=pooled");

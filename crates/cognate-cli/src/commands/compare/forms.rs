@@ -57,9 +57,9 @@ pub(super) fn shape(id: &'static str, form: Form) -> Option<Shape> {
             let defaults = json!(LearnerConfig::from_id(id)?);
             if defaults[id].get("interaction").is_some() {
                 let mut parameters = json!({ "interaction": form.name() });
-                // Groups are of tasks that share.
+                // Groups are of tasks that share; whatever number was set, none are looked for.
                 if defaults[id].get("groups").is_some() {
-                    parameters["groups"] = json!(1);
+                    parameters["groups"] = json!("auto");
                 }
                 return of(id, parameters);
             }
