@@ -163,8 +163,8 @@ more than chance, the best of the guesses that know no features: `constant`, the
 judged by AUC, it must also tell examples of one task apart. Where a learner has parameters to choose, a \
 few are tried on a fifth of the examples first, on at most 5000 of another shuffle.
 
-With --order file there is one run in the order of the file, which is right where time matters; parameters are then \
-chosen on the first fifth.")]
+With --order file there is one run in the order of the file, which is right where time matters, and is what is done \
+unless told otherwise where a learner forgets by time; parameters are then chosen on the first fifth.")]
 pub(crate) struct CompareArgs {
     /// Files of examples, held in memory; `-` is standard input; gzip and zstd are recognised
     #[arg(required = true, value_name = "DATA")]

@@ -141,6 +141,8 @@ pub(crate) struct Judged {
     pub(crate) classes: Option<ClassTally>,
     /// Whether they did not.
     lines_apart: bool,
+    /// What misleads about the order of times.
+    times: Option<String>,
     /// Examples that the model had seen before the run.
     before: u64,
     /// What the text turned out to be.
@@ -229,6 +231,7 @@ impl Judge {
             runs: self.ranking.label_runs(),
             classes: self.follows_classes.then_some(self.classes),
             lines_apart: self.are_classes && !self.follows_classes,
+            times: None,
             before: self.before,
             remarks: ReadRemarks::default(),
             task_place: "",
@@ -273,10 +276,16 @@ impl Judged {
         Self { remarks, task_place, ..self }
     }
 
+    /// The same, with what misleads about the order of times.
+    pub(crate) fn timed(self, times: Option<String>) -> Self {
+        Self { times, ..self }
+    }
+
     /// What misleads about the numbers unless it is known, a line each.
     pub(crate) fn notes(&self, model: &Model) -> Vec<String> {
         let mut notes: Vec<String> =
             column_warnings(&self.remarks.columns, "columns are new to the model").collect();
+        notes.extend(self.times.clone());
         let total = model.metrics().total();
         notes.extend(sorted_labels(&self.runs).map(|note| format!("warning: {note}")));
         let learnt = model.metrics().learnt();

@@ -25,6 +25,7 @@ mod schema;
 mod settings;
 mod strangers;
 mod threshold;
+mod times;
 mod trace;
 
 use std::process::ExitCode;

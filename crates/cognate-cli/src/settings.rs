@@ -351,10 +351,38 @@ pub(crate) fn lay_set(
     Ok(())
 }
 
-/// A TOML value; anything else is text.
+/// A TOML value, with numbers like `.1` and `2.` as well; anything else is text.
 pub(crate) fn parse_value(text: &str) -> Value {
-    let parsed = toml::from_str::<Value>(&format!("value = {text}"));
-    parsed.ok().and_then(|mut table| table.get_mut("value").map(Value::take)).unwrap_or_else(|| json!(text))
+    let parsed = |text: &str| toml::from_str::<Value>(&format!("value = {text}")).ok();
+    parsed(text)
+        .or_else(|| parsed(&with_zeros(text)))
+        .and_then(|mut table| table.get_mut("value").map(Value::take))
+        .unwrap_or_else(|| json!(text))
+}
+
+/// With a 0 wherever a point has a digit on one side only, outside of quotes: TOML wants digits on both.
+fn with_zeros(text: &str) -> String {
+    let (mut filled, mut quote, mut before) = (String::new(), None, ' ');
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match quote {
+            None if c == '"' || c == '\'' => quote = Some(c),
+            Some(open) if c == open => quote = None,
+            _ => {}
+        }
+        let is_point = c == '.' && quote.is_none();
+        let after = rest.peek().copied().unwrap_or(' ');
+        let (left, right) = (before.is_ascii_digit(), after.is_ascii_digit());
+        if is_point && right && !left {
+            filled.push('0');
+        }
+        filled.push(c);
+        if is_point && left && !right {
+            filled.push('0');
+        }
+        before = c;
+    }
+    filled
 }
 
 /// Two configs, each with nothing left but what is different in them; of other choices, their names.
@@ -444,6 +472,29 @@ mod tests {
         assert_eq!(tree, json!({ "query": "all" }));
         let error = apply_sets(&mut tree, "perceptron", &["query.margin.c=1".to_owned()]).unwrap_err();
         assert_eq!(error.to_string(), "--set query.margin.c=1: unknown field `c`, expected `b`");
+    }
+
+    #[test]
+    fn numbers_may_begin_or_end_with_their_point() {
+        for (text, value) in [
+            (".1", json!(0.1)),
+            ("-.5", json!(-0.5)),
+            ("+.5e-3", json!(0.5e-3)),
+            ("2.", json!(2.0)),
+            ("[.1, 1., 10]", json!([0.1, 1.0, 10])),
+            ("{b=.3}", json!({ "b": 0.3 })),
+            (r#"[[".a", "b."], [".1"]"#, json!(r#"[[".a", "b."], [".1"]"#)),
+            (r#"[".1"]"#, json!([".1"])),
+            (".edges", json!(".edges")),
+            ("a.1", json!("a.1")),
+            ("1.2.3", json!("1.2.3")),
+            ("7d", json!("7d")),
+        ] {
+            assert_eq!(parse_value(text), value, "{text}");
+        }
+        let mut tree = json!({});
+        apply_sets(&mut tree, "perceptron", &["query.uncertainty.b=.1".to_owned()]).unwrap();
+        assert_eq!(tree, json!({ "query": { "uncertainty": { "b": 0.1 } } }));
     }
 
     /// Every place of the schema that is a choice, with the names on the way to it.

@@ -122,7 +122,9 @@ impl RunConfig {
         problems.extend(self.learner.validate().into_iter().map(within("learner")));
         let class_weight = self.stream.class_weight.validate(self).into_iter();
         problems.extend(class_weight.map(within("class-weight")).map(within("stream")));
-        problems.extend(self.query.validate(self.learner.about()).into_iter().map(within("query")));
+        problems.extend(
+            self.query.validate(self.learner.about(), self.learner.kind()).into_iter().map(within("query")),
+        );
         if self.features.is_some() && matches!(self.stream.naming, NamingConfig::Hashed(_)) {
             let message = "`stream.naming.hashed.bits` says how many there are; give one of the two";
             problems.push(ConfigProblem::new("features", message));

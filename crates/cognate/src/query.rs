@@ -5,6 +5,7 @@
 //! JMLR 2006); `relation` takes b = scale * sum_j |R\[i, j\]|, so that a task tied to many others is asked more often.
 //! `uncertainty` is ours: b^2 / (b^2 + (m / s)^2) for a margin with the standard deviation s. What is far from 0 in units of s has
 //! a sure sign, and is asked for much less often than the first power would; what is far from all that was learnt has a large s.
+//! Where labels are real numbers, a margin near 0 is a prediction like others, and none of them is allowed.
 //! At margin 0 the probability is 1. In print, `relation` sums the precision A; R is what is similar when it is large.
 //!
 //! A label is asked for when a draw from \[0, 1) is below the probability. Draw t belongs to example t of the model's
@@ -19,6 +20,7 @@ use crate::algorithms::{About, Learner, Protocol};
 use crate::choice::{NoParameters, allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem};
 use crate::example::{Example, SparseView, TaskId};
+use crate::fit::Kind;
 use crate::learner::Inspect;
 use crate::rng::{QUERY_STREAM, generator};
 
@@ -100,8 +102,8 @@ impl QueryConfig {
         matches!(self, Self::All(_))
     }
 
-    /// Everything wrong with the parameters, or with asking this learner so.
-    pub(crate) fn validate(&self, about: &About) -> Vec<ConfigProblem> {
+    /// Everything wrong with the parameters, or with asking this learner, with labels of this kind, so.
+    pub(crate) fn validate(&self, about: &About, kind: Kind) -> Vec<ConfigProblem> {
         let mut problems = Vec::new();
         let mut require_positive = |path: &str, value: f64| {
             if !(value.is_finite() && value > 0.0) {
@@ -118,6 +120,14 @@ impl QueryConfig {
                     problems.push(ConfigProblem::new("", unsure(about)));
                 }
             }
+        }
+        if kind == Kind::Regression && matches!(self, Self::Margin(_) | Self::Relation(_)) {
+            let message = format!(
+                "must be `all`: labels of this `{}` are real numbers, and how far a prediction is from 0 does not say how \
+                 sure it is",
+                about.id
+            );
+            problems.push(ConfigProblem::new("", message));
         }
         if about.protocol == Protocol::Batch {
             let message = format!("must be `all`: `{}` is fitted to all labels at once", about.id);
@@ -303,7 +313,7 @@ mod tests {
     fn bad_parameters_and_learners_of_whole_rounds_are_refused() {
         let about = |id: &str| REGISTRY.iter().find(|about| about.id == id).unwrap();
         let problems = |json: &str, id: &str| {
-            let problems = query(json).validate(about(id)).into_iter();
+            let problems = query(json).validate(about(id), Kind::Classification).into_iter();
             problems.map(|problem| format!("{}: {}", problem.path, problem.message)).collect::<Vec<_>>()
         };
         for (json, path) in
@@ -320,7 +330,13 @@ mod tests {
             problems(r#""uncertainty""#, "perceptron")[0].contains("`perceptron` does not know how sure")
         );
         let infinite = QueryConfig::Margin(MarginQueryConfig { b: f64::INFINITY });
-        assert_eq!(infinite.validate(about("perceptron")).len(), 1);
+        assert_eq!(infinite.validate(about("perceptron"), Kind::Classification).len(), 1);
+        for name in [r#""margin""#, r#""relation""#] {
+            let refused = query(name).validate(about("adaptive"), Kind::Regression);
+            assert!(refused[0].message.starts_with("must be `all`: labels of this `adaptive` are real"));
+            assert!(query(name).validate(about("adaptive"), Kind::Classification).is_empty());
+        }
+        assert!(query(r#""all""#).validate(about("adaptive"), Kind::Regression).is_empty());
         assert!(problems(r#""all""#, "schatten-perceptron").is_empty());
         assert_eq!(
             problems(r#""margin""#, "schatten-perceptron"),

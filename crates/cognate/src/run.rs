@@ -38,6 +38,8 @@ pub struct RoundReport {
     pub label: f64,
     /// Its weight, usually 1.
     pub weight: f64,
+    /// When it was, in seconds since 1970, if that is known.
+    pub time: Option<f64>,
     /// Its margin before learning.
     pub margin: f64,
     /// Whether the margin was a mistake; never where labels are real numbers.

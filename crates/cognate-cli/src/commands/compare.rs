@@ -28,8 +28,9 @@ use crate::args::CompareArgs;
 use crate::bad_lines::BadLineFile;
 use crate::interrupt::Interrupt;
 use crate::judging::label_name;
-use crate::output::{self, Interrupted, say};
+use crate::output::{self, Advised, Interrupted, say};
 use crate::settings::stream_config;
+use crate::times::taken_back;
 use contest::{Contest, Results};
 use entries::{Extras, Lineup, takers};
 use metric::Metric;
@@ -37,13 +38,17 @@ use ranking::{Ranking, is_uneven, share_of_positives};
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
+    let mut lineup = Lineup::of(args)?;
     let mut stream_args = args.stream.clone();
-    stream_args.order.get_or_insert_with(|| "shuffle".to_owned());
+    let usual = if lineup.by_time { "file" } else { "shuffle" };
+    stream_args.order.get_or_insert_with(|| usual.to_owned());
     let stream = stream_config(&stream_args, &args.data, json!({}))?;
+    if lineup.by_time {
+        keep_time(args, &stream)?;
+    }
     if stream.order == Order::Adversarial {
         bail!("--order adversarial: every learner is served different examples; there is nothing to compare");
     }
-    let mut lineup = Lineup::of(args)?;
     check_outputs(&[("report", &args.report)])?;
     let interrupt = Interrupt::listen()?;
     let (memory, real_label) = load(args, &stream, &mut lineup, &interrupt)?;
@@ -66,6 +71,18 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     };
     let results = contest.hold(&lineup)?;
     finish(args, &contest, &lineup, results)
+}
+
+/// Where a learner forgets by time, what takes times back is refused, and the order that is kept in place of shuffles is told.
+fn keep_time(args: &CompareArgs, stream: &StreamConfig) -> anyhow::Result<()> {
+    if let Some(flags) = taken_back(stream) {
+        let message = format!("{flags}: a learner forgets by time (`forget`), and times would go back");
+        return Err(Advised { message, advice: "--order file --passes 1".to_owned() }.into());
+    }
+    if args.stream.order.is_none() {
+        say("note: a learner forgets by time (`forget`), so there is one run in the order of the file");
+    }
+    Ok(())
 }
 
 /// Reads the examples. Where nothing but the data can tell what labels are, the first that is a number but no class makes

@@ -61,6 +61,7 @@ fn as_json(model: &Model) -> serde_json::Value {
         "queries": total.queries,
         "unlabelled": model.metrics().unlabelled(),
         "asked": model.metrics().asked(),
+        "threshold": model.threshold(),
         "declared_tasks": model.tasks().limit(),
         "tasks": model.tasks().sorted().into_iter().map(|task| model.tasks().name(task)).collect::<Vec<_>>(),
         "feature_names": model.names().len(),
@@ -110,6 +111,9 @@ fn overview(model: &Model) -> anyhow::Result<String> {
     }
     if let Some(text) = names_text(model) {
         rows.push(("features", text));
+    }
+    if model.threshold() != 0.0 {
+        rows.push(("threshold", format!("+1 from margin {:?} on", model.threshold())));
     }
     rows.push(("memory", bytes(model_bytes(model))));
     if let Some(declared) = model.tasks().limit() {

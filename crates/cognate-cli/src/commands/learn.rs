@@ -31,6 +31,7 @@ use crate::same_file::is_same_file;
 use crate::saving::{Fate, Saver};
 use crate::settings::{differences, run_config};
 use crate::threshold::Choosing;
+use crate::times::Times;
 use crate::trace::{self, Trace};
 use cognate_plot::numbers::count;
 use cognate_plot::page::report::learn_page;
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         ask: args.ask.as_deref().map(|path| Ask::create(path, &stream_config.format)).transpose()?,
         curves: args.report.as_ref().map(|_| Curves::new()),
         choosing: Choosing::start(&mut model, args.threshold.as_deref())?,
+        times: Times::start(&model, &stream_config),
         interrupt,
         bad_lines,
         table: Progressive::start(quiet, &model, known_size),
@@ -79,7 +81,9 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
     let skipped = learnt.as_ref().map_or(0, |progress| progress.skipped);
     let run = Finished { seconds, skipped, ..before.until(&model) };
     let judge = std::mem::replace(&mut watch.judge, Judge::new(&model, 1, stream_config.order));
-    let judged = judge.finish(model.metrics()).read_from(&stream_config.format, stream.remarks());
+    let times = watch.times.as_ref().and_then(|times| times.warning(&model));
+    let judged =
+        judge.finish(model.metrics()).read_from(&stream_config.format, stream.remarks()).timed(times);
     let note = write_outputs(args, &model, &run, &judged, learnt.err(), &mut watch)?;
     warn(args, &run, stopped);
     tell_unlabelled(args, &run);
@@ -250,6 +254,7 @@ struct Watch {
     ask: Option<Ask>,
     curves: Option<Curves>,
     choosing: Option<Choosing>,
+    times: Option<Times>,
     table: Progressive,
     judge: Judge,
     interrupt: Interrupt,
@@ -286,6 +291,9 @@ impl Observer for Watch {
             curves.follow(report.task, metrics);
         }
         self.judge.observe(report);
+        if let Some(times) = &mut self.times {
+            times.observe(report);
+        }
         if let Some(choosing) = &mut self.choosing {
             choosing.count(report.label, report.margin, report.weight);
         }

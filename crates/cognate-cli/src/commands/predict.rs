@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use cognate::fit::Kind;
 use cognate::model::{Prediction, Predictions};
 use cognate::stream::LabelNames;
-use cognate::{Example, Model, ReadOptions, SparseView, TaskId};
+use cognate::{Example, LearnerConfig, Model, ReadOptions, SparseView, TaskId};
 use serde_json::{Value, json};
 
 use super::{check_inputs, inputs, load_model};
@@ -18,6 +18,7 @@ use crate::bad_lines::BadLineFile;
 use crate::formats::prediction_format;
 use crate::labelled::Labelled;
 use crate::output::{STDOUT, check_stdout_is_read, say, stdout};
+use crate::settings::chosen;
 use crate::strangers::Strangers;
 use crate::threshold;
 
@@ -27,10 +28,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     threshold::apply(&mut model, args.threshold.as_deref())?;
     let learner = model.learner();
     if args.probability && learner.as_inspect().probability(0.0).is_none() {
-        bail!(
-            "--probability: margins of this {} are not probabilities; those of `adaptive` are",
-            learner.about().id
-        );
+        bail!("--probability: {}", no_probabilities(&model));
     }
     let nothing = SparseView::try_new(&[], &[])?;
     if args.uncertainty && learner.as_predict().variance(TaskId(0), nothing).is_none() {
@@ -79,6 +77,18 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     seen.strangers.lines(&reader.columns_apart()).iter().for_each(|line| say(line));
     seen.labelled.lines(&model).iter().for_each(|line| say(line));
     Ok(())
+}
+
+/// Why margins are no probabilities: for want of another learner, or of another loss.
+fn no_probabilities(model: &Model) -> String {
+    let config = &model.config().learner;
+    let (id, parameters) = (config.id(), json!(config));
+    match chosen(&parameters[id]["loss"]) {
+        Some(loss) if id == LearnerConfig::default().id() => {
+            format!("with the loss `{loss}` margins of {id} are not probabilities; with `logistic` they are")
+        }
+        _ => format!("margins of this {id} are not probabilities; those of `adaptive` are"),
+    }
 }
 
 /// What is kept from one example to the next.

@@ -429,3 +429,33 @@ fn the_pasted_command_gives_the_number_of_the_table() {
         }
     }
 }
+
+/// Shuffled, times would go back, and what is forgotten by them would stay.
+#[test]
+fn a_learner_that_forgets_by_time_keeps_the_order_of_the_file() {
+    let line = |at: u64| {
+        let label = if at.is_multiple_of(3) { 1 } else { -1 };
+        format!(
+            "{{\"task\": \"t{}\", \"label\": {label}, \"features\": {{\"x\": {label}}}, \"time\": {}}}\n",
+            at % 2,
+            86_400 * at
+        )
+    };
+    let folder = Folder::with("a.jsonl", (0..80).map(line).collect::<String>());
+    let compare = "compare a.jsonl --format jsonl --time-key time --learners adaptive,perceptron --set adaptive.forget=7d";
+    let ran = folder.run(compare);
+    ran.assert_done();
+    let note = "note: a learner forgets by time (`forget`), so there is one run in the order of the file";
+    assert!(ran.stderr.lines().any(|line| line == note), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("--order shuffle"), "{}", ran.stdout);
+    let value = compared(&folder, compare.strip_prefix("compare ").unwrap());
+    assert_eq!(value["runs"], 1);
+    for flags in ["--order shuffle", "--order interleave", "--passes 2"] {
+        let hint = "hint: --order file --passes 1";
+        folder
+            .refused(&format!("{compare} {flags}"), &[&format!("{flags}: a learner forgets by time"), hint]);
+    }
+    let ran = folder.run(&format!("{compare} --order file"));
+    ran.assert_done();
+    assert!(!ran.stderr.contains("forgets by time"), "{}", ran.stderr);
+}

@@ -33,6 +33,21 @@ fn the_overview_as_json_agrees_with_the_run() {
 }
 
 #[test]
+fn a_threshold_is_told() {
+    let folder = Folder::with("a.svm", related(3, 300));
+    for (flags, json, text) in
+        [("", 0.0, None), ("--threshold -0.25", -0.25, Some("+1 from margin -0.25 on"))]
+    {
+        folder.output(&format!("learn a.svm --quiet {flags} --model m.cog --overwrite"));
+        let inside: Value = serde_json::from_str(&folder.output("inspect m.cog --json")).unwrap();
+        assert_eq!(inside["threshold"], json);
+        let overview = folder.output("inspect m.cog");
+        let line = overview.lines().find_map(|line| line.strip_prefix("threshold")).map(str::trim);
+        assert_eq!(line, text, "{overview}");
+    }
+}
+
+#[test]
 fn a_strength_that_is_found_is_told() {
     let folder = Folder::with("a.svm", related(3, 300));
     folder.output("learn --learner perceptron a.svm --quiet --set interaction.coupled.b=auto --model m.cog");

@@ -245,3 +245,56 @@ fn areas_in_bins_say_how_wrong_they_can_be() {
     folder.write("b.svm", (0..100).map(line).collect::<String>());
     assert!(!folder.output("learn b.svm --quiet --json --learner perceptron").contains("auc_error"));
 }
+
+/// Lines of two tasks, one a day; the time of the line `wild` is in milliseconds.
+fn daily(examples: u64, wild: Option<u64>) -> String {
+    let line = |at: u64| {
+        let time = 1_600_000_000 + 86_400 * at;
+        let time = if wild == Some(at) { 1000 * time } else { time };
+        let label = if at.is_multiple_of(3) { 1 } else { -1 };
+        format!(
+            "{{\"task\": \"t{}\", \"label\": {label}, \"features\": {{\"x\": {label}}}, \"time\": {time}}}\n",
+            at % 2
+        )
+    };
+    (0..examples).map(line).collect()
+}
+
+const FORGETFUL: &str = "--format jsonl --time-key time --set forget=7d";
+
+#[test]
+fn what_takes_times_back_is_said_where_they_matter() {
+    let folder = Folder::with("a.jsonl", daily(60, None));
+    for (flags, said) in [
+        ("", None),
+        ("--order file", None),
+        ("--order shuffle", Some("--order shuffle takes times back")),
+        ("--order interleave --passes 2", Some("--order interleave and --passes 2 take times back")),
+        ("--passes 3", Some("--passes 3 takes times back")),
+    ] {
+        let ran = folder.run(&format!("learn a.jsonl {FORGETFUL} {flags} --quiet"));
+        ran.assert_done();
+        let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("times back")).collect();
+        assert_eq!(lines.len(), usize::from(said.is_some()), "{flags}: {}", ran.stderr);
+        assert!(said.is_none_or(|said| lines[0].starts_with(&format!("warning: {said}"))), "{lines:?}");
+        assert!(!ran.stderr.contains("before the latest"), "{flags}: {}", ran.stderr);
+        // Without a half-life in time nothing depends on it.
+        let ran = folder
+            .run(&format!("learn a.jsonl --format jsonl --time-key time --set forget=40 {flags} --quiet"));
+        assert!(!ran.stderr.contains("times"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_wild_time_is_named() {
+    let folder = Folder::with("a.jsonl", daily(60, Some(20)));
+    let ran = folder.run(&format!("learn a.jsonl {FORGETFUL} --quiet"));
+    ran.assert_done();
+    let expected =
+        "warning: 39 of 60 examples have a time before the latest, 1601728000000 of round 21, task t0: ";
+    assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
+    // A few are no trouble.
+    folder.write("a.jsonl", daily(60, Some(56)));
+    let ran = folder.run(&format!("learn a.jsonl {FORGETFUL} --quiet"));
+    assert!(!ran.stderr.contains("before the latest"), "{}", ran.stderr);
+}

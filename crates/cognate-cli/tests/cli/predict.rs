@@ -69,6 +69,14 @@ fn probabilities_come_from_learners_that_have_them() {
         "{}",
         refused.stderr
     );
+    folder.write("counts.svm", "1 qid:1 1:1\n0 qid:1 1:2\n");
+    for (set, loss) in [("loss=poisson", "poisson"), ("loss.quantile.q=0.9", "quantile")] {
+        folder.output(&format!("learn counts.svm --quiet --set {set} --model other.cog --overwrite"));
+        let message = format!(
+            "with the loss `{loss}` margins of adaptive are not probabilities; with `logistic` they are"
+        );
+        folder.refused("predict counts.svm --model other.cog --probability", &[&message]);
+    }
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub enum Command {
     /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others on poisoned tasks
     Robust(sets::Options),
     /// Compare `adaptive` on real labels with Vowpal Wabbit and with its own forms, and write docs/regression.md
-    Real(sets::Options),
+    Real(real::Options),
     /// Measure learners in fixed memory: speed, memory, error against budget
     Budgets(budgets::Options),
     /// Measure what `convex` explains on school, and how long a fit takes

@@ -321,7 +321,7 @@ macro_rules! registry {
             }
 
             /// Whether the learner needs to know when examples were.
-            pub(crate) fn needs_times(&self) -> bool {
+            pub fn needs_times(&self) -> bool {
                 match self { $(Self::$variant(config) => config.needs_times(),)* }
             }
 

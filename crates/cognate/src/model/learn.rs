@@ -1,7 +1,7 @@
 //! Learning: a stream, or one example.
 
 use super::{Beside, Model};
-use crate::example::{Example, TaskId};
+use crate::example::Example;
 use crate::learner::Outcome;
 use crate::metrics::{Metrics, Scored};
 use crate::run::{self, Observer, Progress, RoundReport, RunError, RunOptions, UnlabelledReport};
@@ -65,7 +65,7 @@ impl Model {
     /// Counts an example of the last round.
     #[inline]
     pub(crate) fn count(&mut self, example: Example<'_>, outcome: Outcome, queried: bool) -> RoundReport {
-        let Example { task, label, weight, .. } = example;
+        let Example { task, label, weight, time, .. } = example;
         let Outcome { margin, updated } = outcome;
         let kind = self.config.learner.kind();
         let scored = Scored::of(self.learner.as_inspect(), kind, label, weight, margin);
@@ -74,7 +74,7 @@ impl Model {
             self.metrics.learn(example);
         }
         let mistake = scored.mistake();
-        RoundReport { round: self.rounds, task, label, weight, margin, mistake, updated, queried }
+        RoundReport { round: self.rounds, task, label, weight, time, margin, mistake, updated, queried }
     }
 }
 
@@ -88,9 +88,10 @@ impl Observer for Last {
 
     fn observe_unlabelled(&mut self, report: &UnlabelledReport<'_>, _: &Tasks, _: &Metrics) {
         let UnlabelledReport { round, example, margin, queried, .. } = *report;
-        let (task, label, weight): (TaskId, _, _) = (example.task, f64::NAN, example.weight);
+        let Example { task, weight, time, .. } = example;
+        let label = f64::NAN;
         let (mistake, updated) = (false, false);
-        self.0 = Some(RoundReport { round, task, label, weight, margin, mistake, updated, queried });
+        self.0 = Some(RoundReport { round, task, label, weight, time, margin, mistake, updated, queried });
     }
 
     fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {

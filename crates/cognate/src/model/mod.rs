@@ -115,7 +115,7 @@ impl Model {
     /// # Errors
     /// When a parameter is out of range, or the model's learner needs every label.
     pub fn set_query(&mut self, query: QueryConfig, seed: u64) -> Result<(), ConfigError> {
-        let problems = query.validate(self.learner.about());
+        let problems = query.validate(self.learner.about(), self.config.learner.kind());
         ConfigError::check(problems)
             .and_then(|()| query.check(&self.learner))
             .map_err(|error| error.within("query"))?;

@@ -45,7 +45,9 @@ impl Model {
                 Err(format!("a probability must be between 0 and 1, got {p}"))
             }
             Threshold::Probability(p) => match learner.probability(0.0) {
-                None => Err(format!("margins of this `{id}` are not probabilities; those of `adaptive` are")),
+                None => Err(format!(
+                    "margins of this `{id}` are not probabilities; those of `adaptive` with the logistic loss are"
+                )),
                 Some(_) => Ok(root(|margin| learner.probability(margin).is_some_and(|found| found >= p))),
             },
         }

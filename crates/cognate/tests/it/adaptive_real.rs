@@ -63,6 +63,23 @@ fn a_time_is_needed_where_time_is_what_passes() {
     }
 }
 
+/// How far a real prediction is from 0 is no certainty.
+#[test]
+fn labels_are_not_asked_for_by_margin_where_they_are_real() {
+    let tube = json!({"passive-aggressive": {"loss": "epsilon-insensitive"}});
+    for learner in [json!({"adaptive": {"loss": "squares"}}), json!({"adaptive": {"loss": "poisson"}}), tube]
+    {
+        for query in ["margin", "relation", "uncertainty"] {
+            let config = serde_json::from_value(json!({ "learner": learner, "query": query })).unwrap();
+            let error = Model::new(&config).unwrap_err().to_string();
+            assert!(error.starts_with("query: must "), "{error}");
+            let mut model = harness::model(&json!({ "learner": learner }));
+            let refused = model.set_query(serde_json::from_value(json!(query)).unwrap(), 1);
+            assert!(refused.is_err(), "{query}");
+        }
+    }
+}
+
 #[test]
 fn bad_parameters_are_named() {
     for (parameters, path) in [
@@ -112,5 +129,40 @@ fn a_model_file_keeps_loss_and_half_life() {
         let again = Model::from_bytes(&model.to_bytes()).unwrap();
         assert_eq!(again.config().learner, model.config().learner);
         assert!(again.to_bytes() == model.to_bytes());
+    }
+}
+
+/// Share of labels that were below what was predicted for them, by tasks of about 100 examples.
+fn covered(interaction: &Value, q: f64) -> f64 {
+    let mut state = 7_u64;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / (1_u64 << 31) as f64
+    };
+    let weights: Vec<[f64; 5]> = (0..40).map(|_| std::array::from_fn(|_| 10.0 * uniform() - 5.0)).collect();
+    let mut text = String::new();
+    for _ in 0..4000 {
+        let task = (uniform() * 40.0) as usize;
+        let x: [f64; 5] = std::array::from_fn(|_| 2.0 * uniform() - 1.0);
+        let noise: f64 = 3.0 * ((0..6).map(|_| uniform()).sum::<f64>() - 3.0);
+        let label = 20.0 + noise + weights[task].iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
+        let [a, b, c, d, e] = x;
+        text += &format!("{label} task:t{task} 1:{a} 2:{b} 3:{c} 4:{d} 5:{e}\n");
+    }
+    let loss = json!({ "quantile": { "q": q } });
+    let mut model = harness::model(&config(&json!({ "loss": loss, "interaction": interaction })));
+    let reports = harness::learn(&mut model, &text);
+    let below = reports.iter().filter(|report| report.label <= report.margin).count();
+    below as f64 / reports.len() as f64
+}
+
+/// Whoever learns alone has few examples: what is far from the median must not be found so slowly that it never is.
+#[test]
+fn quantiles_cover_whatever_is_shared() {
+    for interaction in [json!("independent"), json!("pooled"), json!({"coupled": {"b": "auto"}})] {
+        for q in [0.1, 0.5, 0.9] {
+            let covered = covered(&interaction, q);
+            assert!((covered - q).abs() < 0.02, "{interaction}, {q}: {covered}");
+        }
     }
 }

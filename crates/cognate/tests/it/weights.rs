@@ -461,7 +461,7 @@ fn a_threshold_decides_labels_and_is_kept() {
     assert_eq!([1.0, 0.5, 0.2].map(|x| label(&model, x)), [1.0, 1.0, -1.0]);
     let mut model = model;
     let error = model.set_threshold(Threshold::Probability(0.3)).unwrap_err();
-    let expected = "threshold: margins of this `perceptron` are not probabilities; those of `adaptive` are";
+    let expected = "threshold: margins of this `perceptron` are not probabilities; those of `adaptive` with the logistic loss are";
     assert_eq!(error.to_string(), expected);
     model.set_threshold(Threshold::Margin(0.0)).unwrap();
     assert_eq!(model.to_bytes(), before, "0 is no threshold");

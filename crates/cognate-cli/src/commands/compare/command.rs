@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::{ArgAction, ArgMatches, Command, CommandFactory};
 use cognate::LearnerConfig;
+use cognate::stream::Order;
 use serde_json::{Value, json};
 
 use crate::args::Arguments;
@@ -15,12 +16,12 @@ use crate::settings::parse_value;
 const OWN: [&str; 8] = ["learners", "runs", "metric", "set", "report", "json", "threads", "help"];
 
 /// `cognate learn` with this learner, the data and all flags of the stream as the process was given them.
-pub(super) fn learn_command(learner: &Value) -> String {
+pub(super) fn learn_command(learner: &Value, order: Order) -> String {
     let taken = |path: &str| Path::new(path).exists();
-    command_of(std::env::args_os().collect(), learner, &taken)
+    command_of(std::env::args_os().collect(), learner, order, &taken)
 }
 
-fn command_of(words: Vec<OsString>, learner: &Value, taken: &dyn Fn(&str) -> bool) -> String {
+fn command_of(words: Vec<OsString>, learner: &Value, order: Order, taken: &dyn Fn(&str) -> bool) -> String {
     let program = Arguments::command();
     let mut line: Vec<String> = vec!["cognate".to_owned(), "learn".to_owned()];
     // What was parsed once can be parsed again.
@@ -31,7 +32,8 @@ fn command_of(words: Vec<OsString>, learner: &Value, taken: &dyn Fn(&str) -> boo
         );
         line.extend(flags(&program, given));
         // What was compared unless another order was asked for.
-        if given.value_source("order") != Some(clap::parser::ValueSource::CommandLine) {
+        let is_given = given.value_source("order") == Some(clap::parser::ValueSource::CommandLine);
+        if !is_given && order == Order::Shuffle {
             line.extend(["--order".to_owned(), "shuffle".to_owned()]);
         }
     }
@@ -146,7 +148,7 @@ mod tests {
 
     fn command(line: &[&str], learner: &Value) -> String {
         let words = ["cognate", "compare"].iter().chain(line).map(Into::into).collect();
-        command_of(words, learner, &|path| path == "m.cog")
+        command_of(words, learner, Order::Shuffle, &|path| path == "m.cog")
     }
 
     #[test]

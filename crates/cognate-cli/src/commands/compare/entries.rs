@@ -103,6 +103,8 @@ pub(super) struct Lineup {
     pub(super) is_said: bool,
     /// What is laid upon the query.
     pub(super) query: Value,
+    /// Whether a learner forgets by time.
+    pub(super) by_time: bool,
 }
 
 /// One `--set LEARNER.KEY=VALUE`.
@@ -121,15 +123,23 @@ impl Lineup {
         let said = kind(&learners, &settings, args.metric)?;
         let kind = said.unwrap_or(Kind::Classification);
         let query = query(args.query.as_deref(), &settings)?;
-        let mut lineup =
-            Self { entries: Vec::new(), families: Vec::new(), kind, is_said: said.is_some(), query };
+        let mut lineup = Self {
+            entries: Vec::new(),
+            families: Vec::new(),
+            kind,
+            is_said: said.is_some(),
+            query,
+            by_time: false,
+        };
         lineup.families = learners
             .iter()
             .map(|learner| Family { learner, shared: None, independent: None, pooled: None })
             .collect();
         // Until it is known how many tasks there are, only what is wrong can be told.
         for learner in learners {
-            lineup.candidates(learner, &settings, 1)?;
+            for candidate in lineup.candidates(learner, &settings, 1)? {
+                lineup.by_time |= resolved(&candidate)?.needs_times();
+            }
         }
         Ok(lineup)
     }

@@ -210,7 +210,7 @@ pub(super) fn as_text(ranking: &Ranking<'_>, is_chosen: bool) -> String {
     let mut parts = vec![heading(ranking, is_chosen).join("\n"), table];
     parts.push(format!("* the best, = no difference to it beyond chance{}", tried(ranking)));
     parts.push(ranking.verdict().join("\n"));
-    parts.push(format!("  {}", learn_command(&results[ranking.best].learner)));
+    parts.push(format!("  {}", learn_command(&results[ranking.best].learner, ranking.contest.stream.order)));
     parts.join("\n\n")
 }
 
@@ -289,7 +289,7 @@ pub(super) fn as_json(ranking: &Ranking<'_>, is_chosen: bool) -> Value {
         "notes": heading(ranking, is_chosen)[1..],
         "best": ranking.results[ranking.best].name,
         "verdict": ranking.verdict().join(" ").replace(['\u{a0}', '\u{202f}'], " "),
-        "command": learn_command(&ranking.results[ranking.best].learner),
+        "command": learn_command(&ranking.results[ranking.best].learner, contest.stream.order),
         "guesses": ranking.guesses.iter().map(guess).collect::<Vec<_>>(),
         "learners": (0..ranking.results.len()).map(row).collect::<Vec<_>>(),
     })

@@ -4,11 +4,14 @@
 //! of ln d, the noise of `real`, and for quantiles a lift g per level (`mixer`).
 //!
 //! ```text
-//! S       d^(n/(n + 6)) e^(6/(n + 6) mean of ln d), or d alone where the two are ten times apart
+//! S       d^(n/(n + 6)) e^(6/(n + 6) mean of ln d), or d alone where the two are ten times apart; a d that is so small must
+//!         be of 3 examples, for a label may be near c by chance
 //! first   the first label of all is c; a task begins at the mean of labels, or at its first label if that is 10 S away
-//! then    from the error of what was predicted, by a step of the loss with the variance 1 / (n + 4 h): c += S t / (n + 4 h), n += h
+//! then    from the error of what was predicted, by a step of the loss with the variance 1 / (n + 4 h): c += S t / (n + 4 h), n += h;
+//!         from y - c where the prediction had been cut, which says nothing about c and would let it go away from all labels
 //! noise   sum of squares of errors in units of S, each cut to 4 (25 for `poisson`), over examples, from 1 on
-//! lift    M is predicted as M + g; g += 1/20 mean |error| (q - [y below])
+//! lift    M is predicted as M + g; g += r mean |error| (q - [y below]), r = 1/20, or 5/4 |2 q - 1| / n while that is more,
+//!         n examples after the first: weights that few examples were learnt into are off by most of a quantile's distance
 //! most    margins that predict, and parts that the mixture weighs, are cut to 1.25 times the largest |y - c| / S so far, which is
 //!         from 3 to 1000; own weights in units of S to most sqrt(n h c_k) / (u_k + c_k), n the task's examples (`step`)
 //! ```
@@ -39,8 +42,14 @@ const LOUDEST: f64 = 4.0;
 const LOUDEST_COUNT: f64 = 25.0;
 /// The least noise.
 const QUIETEST: f64 = 1e-9;
+/// Examples of a task whose deviation may be believed to be so small.
+const SURELY_SMALL: f64 = 3.0;
 /// How fast the lift follows, times the mean absolute error.
 const LIFT: f64 = 0.05;
+/// How fast it follows the first example, times |2 q - 1|: the median is found without it.
+const FIRST_LIFT: f64 = 1.25;
+/// Share of the largest margin from which on one counts as cut.
+const CUT: f64 = 1.0 - 1e-9;
 /// An example lifts as so many at most.
 const MOST_LIFTED: f64 = 10.0;
 
@@ -224,7 +233,8 @@ impl Units {
             return usual.exp();
         }
         let apart = own.ln() - usual;
-        if apart.abs() > OTHER_UNITS.ln() {
+        let by_chance = apart < 0.0 && known.measured < SURELY_SMALL;
+        if apart.abs() > OTHER_UNITS.ln() && !by_chance {
             return own;
         }
         (usual + apart * known.measured / (known.measured + SCALE)).exp()
@@ -316,7 +326,9 @@ impl Units {
             let target = Target { base: predicted, ..self.target(unit, example) };
             return unit.centre + target.step(0.0, precision.recip()) / precision;
         }
-        let error = example.label - predicted;
+        let far = (predicted - example.offset - unit.centre).abs();
+        let is_cut = far >= CUT * unit.scale * unit.most;
+        let error = if is_cut { label - unit.centre } else { example.label - predicted };
         let nothing = self.all.labels == 0.0 || (first && !self.shared);
         if nothing || (first && error.abs() > OTHER_UNITS * unit.scale) {
             return label;
@@ -376,7 +388,9 @@ impl Units {
         let below = if example.label <= predicted { 1.0 } else { 0.0 };
         let typical = (self.all.errors / self.all.examples).max(QUIETEST);
         if self.scale(known) > 0.0 {
-            self.lifts[level] += LIFT * typical * example.weight.min(MOST_LIFTED) * (q - below);
+            let weight = example.weight.min(MOST_LIFTED);
+            let first = FIRST_LIFT * (2.0 * q - 1.0).abs() * weight / (self.all.examples + weight - 1.0);
+            self.lifts[level] += first.max(LIFT * weight) * typical * (q - below);
         }
     }
 
@@ -448,5 +462,63 @@ impl UnitsState {
             self.all.deviations -= 1.0;
         }
         self.tasks.remove_row(task, NUMBERS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::AdaptiveConfig;
+    use super::*;
+    use crate::example::SparseView;
+
+    fn units(loss: &str) -> Units {
+        let config: AdaptiveConfig = serde_json::from_value(serde_json::json!({ "loss": loss })).unwrap();
+        Units::of_loss(&Settings::of(&config, true), true).unwrap()
+    }
+
+    fn learn(units: &mut Units, task: u32, label: f64, predicted: impl Fn(&Unit) -> f64) -> Unit {
+        let example = Example::new(TaskId(task), SparseView::trusted(&[], &[]), label);
+        let predicted = predicted(&units.of(TaskId(task)));
+        units.learn(&example, predicted)
+    }
+
+    /// Of 20 tasks, with labels from 10 to 30.
+    fn usual(units: &mut Units) {
+        for at in 0..400 {
+            learn(units, at % 20, 10.0 + f64::from((7 * at + at / 20) % 21), |unit| unit.value(0.0));
+        }
+    }
+
+    #[test]
+    fn a_label_that_is_near_the_centre_by_chance_makes_no_small_scale() {
+        let mut units = units("squares");
+        usual(&mut units);
+        let (ordinary, task) = (units.of(TaskId(3)).scale, 50);
+        learn(&mut units, task, 21.0, |unit| unit.value(0.0));
+        for at in 1..=3 {
+            let label = units.of(TaskId(task)).centre + 1e-3;
+            let unit = learn(&mut units, task, label, |unit| unit.value(0.0));
+            let is_small = unit.scale < 0.01 * ordinary;
+            assert_eq!(is_small, at == 3, "after {at}: {unit:?}, usual {ordinary}");
+            assert!(is_small || unit.scale > 0.05 * ordinary, "after {at}: {unit:?}");
+        }
+        // What is large is at once.
+        let unit = learn(&mut units, 51, 21.0, |unit| unit.value(0.0));
+        assert!(learn(&mut units, 51, 1e5, |unit| unit.value(0.0)).scale > 1e3 * unit.scale);
+    }
+
+    #[test]
+    fn a_centre_stays_among_labels_though_predictions_are_cut() {
+        for loss in ["squares", "absolute"] {
+            let mut units = units(loss);
+            usual(&mut units);
+            for at in 0..500 {
+                // Far too low, whatever the label: what is left of it is the least that may be predicted.
+                let label = 10.0 + f64::from(13 * at % 21);
+                let unit = learn(&mut units, 50, label, |unit| unit.value(-1e6));
+                assert!((10.0..=30.0).contains(&unit.centre), "{loss}, after {at}: {unit:?}");
+                assert!(unit.value(-1e6) > -20.0 && unit.value(1e6) < 60.0, "{loss}, after {at}: {unit:?}");
+            }
+        }
     }
 }

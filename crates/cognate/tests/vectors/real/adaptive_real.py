@@ -90,7 +90,7 @@ class Units:
             usual = sum(logs) / len(logs)
             if s <= 0:
                 s = math.exp(usual)
-            elif abs(math.log(s) - usual) <= math.log(10):
+            elif abs(math.log(s) - usual) <= math.log(10) or (math.log(s) < usual and k["m"] < 3):
                 s = math.exp(usual + (math.log(s) - usual) * k["m"] / (k["m"] + 6))
         level = min(k["n"].bit_length(), len(self.lifts) - 1)
         most = max(3.0, min(1000.0, 1.25 * k["r"] / s)) if k["r"] else 3.0
@@ -114,7 +114,7 @@ class Units:
         return self.unit(task)[3] * math.sqrt(max(1, self.known(task)["n"]) * h)
 
     def learn(self, task, label, w, offset, predicted):
-        c, s, _, _ = self.unit(task)
+        c, s, _, most = self.unit(task)
         k = dict(self.known(task))
         y, error, one = label - offset, label - predicted, self.h() if self.kind == "quantile" else 1.0
         if self.kind == "quantile":
@@ -123,21 +123,25 @@ class Units:
                 self.lifts.append(self.lifts[-1])
             if s > 0:
                 below = 1.0 if label <= predicted else 0.0
-                self.lifts[level] += 0.05 * max(1e-9, self.sums[2] / self.sums[0]) * min(10.0, w) * (q - below)
+                counted = min(10.0, w)
+                rate = max(0.05 * counted, 1.25 * abs(2 * q - 1) * counted / (self.sums[0] + counted - 1))
+                self.lifts[level] += rate * max(1e-9, self.sums[2] / self.sums[0]) * (q - below)
         if self.kind == "poisson":
             p = k["p"] + (4 * math.exp(c + offset) if self.shared else 0.5)
             k["c"] = c + step("poisson", label, predicted, w, 0.0, 1 / p) / p
             k["p"] += w * math.exp(k["c"] + offset)
         else:
             first = k["n"] == 0
-            if self.labels == 0 or (first and not self.shared) or (first and abs(error) > 10 * s):
+            # What was cut says nothing about the centre.
+            wrong = y - c if abs(predicted - offset - c) >= (1 - 1e-9) * s * most else error
+            if self.labels == 0 or (first and not self.shared) or (first and abs(wrong) > 10 * s):
                 k["c"] = y
             elif s <= 0:
-                k["c"] = c + error * w / (k["p"] + w)
+                k["c"] = c + wrong * w / (k["p"] + w)
             else:
                 p = k["p"] + (4 * one if self.shared else 0.0)
                 p = p if self.kind == "squares" else max(p, one)
-                k["c"] = c + s * step(self.loss, error / s, 0.0, w, 0.0, 1 / p) / p
+                k["c"] = c + s * step(self.loss, wrong / s, 0.0, w, 0.0, 1 / p) / p
             k["p"] += w * one
             if not first:
                 k["r"] = max(k["r"], abs(y - c))
