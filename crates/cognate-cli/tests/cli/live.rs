@@ -153,11 +153,12 @@ fn a_closed_trace_ends_a_run_whose_input_is_silent() {
         let Piped { mut running, input, output } = piped;
         drop(output);
         let mut input = input.unwrap();
-        // Its answer cannot be written; the pipe is not closed, and no more comes.
-        writeln!(input, "{}", lines.next().unwrap()).unwrap();
+        // Its answer cannot be written; the pipe is not closed, and no more comes. The program may have noticed before.
+        let sent = writeln!(input, "{}", lines.next().unwrap());
         let Some(status) = running.ended_within(Duration::from_secs(10)) else { return false };
         assert_eq!(status.code(), Some(0));
-        assert_eq!(examples(&folder, "m.cog"), 2);
+        let learnt = examples(&folder, "m.cog");
+        assert!(learnt == 1 || (learnt == 2 && sent.is_ok()), "{learnt} examples, {sent:?}");
         drop(input);
         true
     });

@@ -74,7 +74,7 @@ impl Parameters for AdaptiveConfig {
             _ if self.average => {
                 Some("means are of weights that all tasks share; take `average` or `groups`".to_owned())
             }
-            _ => None,
+            GroupCount::Fixed(_) => None,
         };
         problems.extend(problem.map(|message| ConfigProblem::new("groups", message)));
         problems

@@ -134,7 +134,7 @@ impl Portraits {
     }
 
     pub(super) fn kinship(&self) -> Kinship {
-        let size = if self.width == 0 { 0 } else { self.rows.len() / self.width };
+        let size = self.rows.len().checked_div(self.width).unwrap_or(0);
         let (mut products, mut variances) = (vec![0.0; size * size], vec![0.0; size * size]);
         let mut squares = vec![0.0; size * CHUNK];
         for from in (0..self.width).step_by(CHUNK) {
@@ -176,6 +176,12 @@ impl Kinship {
     fn pair(&self, one: usize, other: usize) -> Sums {
         let at = one * self.size + other;
         Sums { evidence: self.evidence[at], weight: self.weights[at] }
+    }
+
+    /// With the evidence for tasks on the same side, or on different ones.
+    fn signed(&self, one: usize, other: usize, sign: f64) -> Sums {
+        let Sums { evidence, weight } = self.pair(one, other);
+        Sums { evidence: sign * evidence, weight }
     }
 
     /// The best partition that is found.
@@ -229,18 +235,23 @@ impl Kinship {
 
     /// Of the pairs within each group.
     fn sums(&self, places: &[Place]) -> Vec<Sums> {
+        let mut sums = Vec::new();
+        self.sum_up(places, &mut sums);
+        sums
+    }
+
+    fn sum_up(&self, places: &[Place], sums: &mut Vec<Sums>) {
         let groups = places.iter().map(|place| place.group + 1).max().unwrap_or(0);
-        let mut sums = vec![Sums::default(); groups];
+        sums.clear();
+        sums.resize(groups, Sums::default());
         for (one, place) in places.iter().enumerate() {
             for (other, with) in places[..one].iter().enumerate() {
                 if place.group == with.group {
-                    let Sums { evidence, weight } = self.pair(one, other);
-                    let signed = Sums { evidence: place.sign * with.sign * evidence, weight };
-                    sums[place.group] = sums[place.group].add(signed);
+                    sums[place.group] =
+                        sums[place.group].add(self.signed(one, other, place.sign * with.sign));
                 }
             }
         }
-        sums
     }
 
     /// Groups merged as long as that gains something, or until there is one; a group is numbered by one of its tasks.
@@ -283,23 +294,24 @@ impl Kinship {
 
     /// Tasks move to the group and to the sign that fit best, one by one; or to the sign only.
     fn improve(&self, places: &mut [Place], between_groups: bool) {
+        let (mut with, mut within) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let mut moved = false;
             for task in 0..self.size {
-                let mut with = vec![Sums::default(); self.size];
+                with.clear();
+                with.resize(self.size, Sums::default());
                 for (other, place) in places.iter().enumerate().filter(|(other, _)| *other != task) {
-                    let Sums { evidence, weight } = self.pair(task, other);
-                    with[place.group] =
-                        with[place.group].add(Sums { evidence: place.sign * evidence, weight });
+                    with[place.group] = with[place.group].add(self.signed(task, other, place.sign));
                 }
                 let here = places[task];
                 let mut group = here.group;
                 if between_groups {
-                    let mut within = self.sums(places);
+                    self.sum_up(places, &mut within);
                     within.resize(self.size, Sums::default());
-                    let own =
-                        Sums { evidence: -here.sign * with[group].evidence, weight: -with[group].weight };
-                    within[group] = within[group].add(own);
+                    // Without the task itself.
+                    let Sums { evidence, weight } = with[group];
+                    within[group] =
+                        within[group].add(Sums { evidence: -here.sign * evidence, weight: -weight });
                     let gain = |group: usize| {
                         within[group].add(with[group].turned()).score() - within[group].score()
                     };
@@ -322,8 +334,7 @@ impl Kinship {
             let others =
                 (0..self.size).filter(|other| *other != task && places[*other].group == places[task].group);
             others.fold(Sums::default(), |sums, other| {
-                let Sums { evidence, weight } = self.pair(task, other);
-                sums.add(Sums { evidence: places[task].sign * places[other].sign * evidence, weight })
+                sums.add(self.signed(task, other, places[task].sign * places[other].sign))
             })
         };
         // What a stranger says of one of them, it says of all in so far as they are alike.

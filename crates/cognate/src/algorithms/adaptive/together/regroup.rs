@@ -87,7 +87,7 @@ impl State {
         let other = found.groups > 1 || weights.groups() > 1;
         let better = if weights.groups() == 1 { BETTER_THAN_ONE } else { BETTER };
         if other && found.score > better * present {
-            let settled = self.settled(weights, &tasks, &found, &portraits);
+            let settled = Self::settled(weights, &tasks, &found, &portraits);
             let rest = found.groups > 1 && found.places.contains(&None);
             self.regroup(weights, found.groups + usize::from(rest), &settled);
         }
@@ -134,7 +134,6 @@ impl State {
 
     /// Where every task goes.
     fn settled(
-        &self,
         weights: &Table,
         compared: &[TaskId],
         found: &Partition,
