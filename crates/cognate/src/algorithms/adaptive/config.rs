@@ -109,7 +109,7 @@ impl Parameters for AdaptiveConfig {
 const MOST: f64 = 1e100;
 
 /// Groups at most: every example is weighed against each.
-const MOST_GROUPS: usize = 64;
+pub(super) const MOST_GROUPS: usize = 64;
 
 /// How many groups there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

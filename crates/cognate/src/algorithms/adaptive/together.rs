@@ -28,7 +28,7 @@ mod variance;
 use serde::{Deserialize, Serialize};
 
 use super::averages::{Averages, AveragesState, less};
-use super::config::{GroupCount, Prior, Settings};
+use super::config::{GroupCount, MOST_GROUPS, Prior, Settings};
 use super::doubt::{Doubts, Lesson};
 use super::groups::{Groups, GroupsState, Move};
 use super::lanes::FeatureLanes;
@@ -547,6 +547,9 @@ impl Together {
             GroupCount::Fixed(groups) => groups,
             GroupCount::Auto => (state.shared_intercept.0.len() / (SHARED - 1)).max(1),
         };
+        if groups > MOST_GROUPS {
+            return Err(StateError::new("there are more groups than any stream has"));
+        }
         if self.state.outlook.is_some() {
             self.state.groups = (groups > 1).then(|| Box::new(Groups::new(groups)));
             self.state.outlook = Some(state.outlook.unwrap_or_default());
