@@ -68,8 +68,8 @@
 //! explains most of the products (`adaptive/kinship.rs`). The groups are taken if they explain 1.2 times as much as one group of
 //! all, and tasks of different groups have next to nothing in common: less than chance gives, and an eighth of what those of one
 //! group have. Tasks that go with no group share one. Then P, Q, d, a, H, f and F begin anew, B_i takes over what Q_g said to task
-//! i, and the leans are 1 or -1 (`adaptive/together/regroup.rs`). Where relatives have anything to teach across groups there is
-//! one group, to the bit what `groups` = 1 gives. With a given interaction, `average` or real labels, "auto" is one group.
+//! i, and the leans are 1 or -1 (`adaptive/together/regroup.rs`). As long as no groups are taken there is one, to the bit what
+//! `groups` = 1 gives. With a given interaction, `average` or real labels, "auto" is one group.
 //!
 //! Which constants are why is said where they are
 //! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` (1/3, 0.3, 20, 1/4), `trust.rs` (5; 1, 6), `groups.rs` (100, 10, 0.01),
