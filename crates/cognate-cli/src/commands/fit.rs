@@ -51,7 +51,8 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
         .stop(interrupt.flag())
         .bad_lines(bad_lines.for_reader()?);
     let mut reader = config.reader(sources, read)?;
-    let examples = bad_lines.finish_with(Examples::read(&mut reader, &config.declared_tasks()?))?;
+    let read = if config.stream.one_vs_all { Examples::read_classes } else { Examples::read };
+    let examples = bad_lines.finish_with(read(&mut reader, &config.declared_tasks()?))?;
     if interrupt.asked() {
         return Err(Interrupted.into());
     }

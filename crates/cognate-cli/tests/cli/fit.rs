@@ -97,6 +97,34 @@ fn classes_are_counted() {
     assert!(label == "1" || label == "-1", "{label}");
 }
 
+/// All data are there: a class met late has the lines before as its negatives.
+#[test]
+fn the_order_of_lines_makes_no_difference_to_classes() {
+    let mut lines: Vec<String> = Vec::new();
+    for at in 0..60_u32 {
+        let class = ["ape", "bee", "cat"][at as usize / 20];
+        let x = [13, 29, 47].map(|step| f64::from((at + 1) * step % 101) / 50.0 - 1.0);
+        lines.push(format!("{class} 1:{} 2:{} 3:{}\n", x[0] + f64::from(at / 20), x[1], x[2]));
+    }
+    let folder = Folder::with("sorted.svm", lines.concat());
+    lines.reverse();
+    folder.write("reversed.svm", lines.concat());
+    let mut found = Vec::new();
+    for (name, options) in [("sorted", ""), ("reversed", ""), ("sorted", "--tasks ape,bee,cat")] {
+        let line = format!("{name}.svm --one-vs-all {options} --set lambda=0.1 --set tolerance=1e-10");
+        let summary = summary(&folder, &line);
+        assert_eq!(
+            (summary["examples"].as_u64(), summary["inputs"].as_u64()),
+            (Some(180), Some(60)),
+            "{line}"
+        );
+        found.push(summary["objective"].as_f64().unwrap());
+    }
+    for objective in &found {
+        assert!((objective - found[2]).abs() <= 1e-7 * found[2], "{found:?}");
+    }
+}
+
 #[test]
 fn a_stream_learner_and_a_batch_learner_are_not_mixed_up() {
     let folder = Folder::with("a.svm", related(3, 30));

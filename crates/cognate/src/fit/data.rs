@@ -66,12 +66,31 @@ impl Examples {
         Self::read_as(stream, tasks, None)
     }
 
+    /// The same of a stream of `one-vs-all`: every line is an example of every class, of those first met on later lines
+    /// too, so that the order of lines does not matter.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_classes(stream: &mut dyn Stream, tasks: &Tasks) -> Result<Self, FitError> {
+        Self::read_with(stream, tasks, Some(Kind::Classification), with_all_classes)
+    }
+
     /// The same with the kind of the labels given: numbers that happen to be 0 and 1 stay as they are in
     /// [`Kind::Regression`].
     ///
     /// # Errors
     /// As [`Self::read`].
     pub fn read_as(stream: &mut dyn Stream, tasks: &Tasks, kind: Option<Kind>) -> Result<Self, FitError> {
+        Self::read_with(stream, tasks, kind, |batch, _| batch)
+    }
+
+    /// Reads all, and makes of the examples and the number of tasks those that are fitted.
+    fn read_with(
+        stream: &mut dyn Stream,
+        tasks: &Tasks,
+        kind: Option<Kind>,
+        complete: fn(Batch, usize) -> Batch,
+    ) -> Result<Self, FitError> {
         let (mut tasks, mut batch, mut all) = (tasks.clone(), Batch::default(), Batch::default());
         let (mut unlabelled, mut skipped, mut names, mut columns) = (0, 0, NameList::default(), Vec::new());
         let mut labels = LabelNames::default();
@@ -94,7 +113,7 @@ impl Examples {
                 }
             }
         }
-        let naming = stream.naming();
+        let (naming, all) = (stream.naming(), complete(all, tasks.len()));
         Ok(Self { names, naming, columns, labels, ..Self::collect(tasks, all, unlabelled, skipped, kind)? })
     }
 
@@ -312,6 +331,22 @@ fn with_labels(batch: &Batch, label: impl Fn(f64) -> f64) -> Batch {
     out
 }
 
+/// A line gives an example of every class that has been met by then, from the first on: here it becomes a negative one of
+/// all the others, too.
+fn with_all_classes(batch: Batch, classes: usize) -> Batch {
+    let mut out = Batch::default();
+    for at in 0..batch.len() {
+        let example = batch.example(at);
+        out.push(example);
+        let ends_line = at + 1 == batch.len() || batch.example(at + 1).task == TaskId(0);
+        if ends_line {
+            let later = example.task.0 + 1..classes as u32;
+            later.for_each(|class| out.push(Example { task: TaskId(class), label: -1.0, ..example }));
+        }
+    }
+    out
+}
+
 /// By features, then by the bits of their values.
 fn compare(one: SparseView<'_>, other: SparseView<'_>) -> Ordering {
     let bits = |view: SparseView<'_>| view.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
@@ -357,6 +392,31 @@ mod tests {
         );
         assert_eq!((examples.inputs(), examples.input(2).len()), (3, 2));
         assert_eq!(examples.subset(&[1, 4]).inputs(), 2);
+    }
+
+    /// However lines are ordered, every class has an example of every line.
+    #[test]
+    fn a_class_met_late_gets_the_lines_before() {
+        let lines = [
+            ("a", 1.0, 1.0),
+            ("a", -1.0, 2.0),
+            ("b", 1.0, 2.0),
+            ("a", -1.0, 3.0),
+            ("b", -1.0, 3.0),
+            ("c", 1.0, 3.0),
+        ];
+        let lines = lines.map(|(task, label, value)| (task, label, [value]));
+        let lines: Vec<(&str, f64, &[f64])> =
+            lines.iter().map(|(task, label, values)| (*task, *label, &values[..])).collect();
+        let examples = Examples::read_classes(&mut memory(&lines), &Tasks::open()).unwrap();
+        assert_eq!((examples.len(), examples.inputs()), (9, 3));
+        let of_task = |task: u32| -> Vec<f64> {
+            examples.examples().filter(|x| x.task == TaskId(task)).map(|x| x.label).collect()
+        };
+        assert_eq!(
+            [of_task(0), of_task(1), of_task(2)],
+            [[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
+        );
     }
 
     #[test]
