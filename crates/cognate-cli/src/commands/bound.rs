@@ -158,17 +158,12 @@ fn as_text(
     certificates: &[Certificate],
     coupling: Option<BestCoupling>,
 ) -> String {
-    let shared = certificates.iter().any(|certificate| certificate.counted == Counted::SharedLoss);
-    let header = [
-        "theorem",
-        if shared { "shared loss" } else { "mistakes" },
-        "bound",
-        "holds",
-        "L",
-        "D",
-        "in advance",
-        "right-hand side",
-    ];
+    let counted = match certificates.first().map(|certificate| certificate.counted) {
+        Some(Counted::SharedLoss) => "shared loss",
+        Some(Counted::PenalisedLoss) => "losses and penalties",
+        _ => "mistakes",
+    };
+    let header = ["theorem", counted, "bound", "holds", "L", "D", "in advance", "right-hand side"];
     let rows = certificates.iter().map(|certificate| {
         let found = match certificate.counted {
             Counted::Mistakes => count(certificate.found as u64),
@@ -178,7 +173,12 @@ fn as_text(
             certificate.name.to_owned(),
             found,
             number(certificate.bound),
-            if certificate.holds { "yes" } else { "NO" }.to_owned(),
+            match certificate {
+                Certificate { holds: false, .. } => "NO",
+                Certificate { vacuous: true, .. } => "vacuously",
+                _ => "yes",
+            }
+            .to_owned(),
             number(certificate.loss),
             number(certificate.complexity),
             number(certificate.in_advance),
@@ -199,6 +199,23 @@ fn as_text(
         let parts: Vec<String> =
             certificate.parts.iter().map(|part| format!("{} = {}", part.name, number(part.value))).collect();
         text += &format!("\n{}: {}", certificate.name, parts.join(", "));
+        if certificate.counted == Counted::PenalisedLoss {
+            let regret = certificate.found - certificate.loss;
+            text += &format!("\nregret {}, at most {}", number(regret), number(certificate.complexity));
+        }
+    }
+    if certificates.iter().any(|certificate| certificate.vacuous) {
+        let examples = count(transcript.len() as u64);
+        text += &format!(
+            "\n\nvacuous bounds say nothing of this learner: {}",
+            if certificates.iter().all(|certificate| certificate.complexity == 0.0) {
+                format!(
+                    "u = 0 loses 1 per mistake, and no vectors were found that promise fewer than {examples}"
+                )
+            } else {
+                format!("they allow what is lost by a margin of 0 on all of {examples} examples, or more")
+            }
+        );
     }
     if let Some(BestCoupling { b, complexity, in_advance }) = coupling {
         text += &format!(

@@ -23,7 +23,7 @@
 //! 70 / ln(1 + beta eta) updates of the task, or 70 / ln(1 + alpha eta) rounds for u.
 //! Memory: touched weights.
 //!
-//! Bound: Theorem 3, regret G_* sqrt(2 (|u|^2 + |P|^2 + |Q|^2) T) (tests/it/regret.rs).
+//! Bound: Theorem 3, regret G_* sqrt(2 (|u|^2 + |P|^2 + |Q|^2) T) (bounds/regret.rs, tests/it/regret.rs).
 //!
 //! Departures: (6) as printed steps by eta / m, with which Lemma 2 fails; that is u-step `mean`, and `sum` the default.
 //! p_i and q_i stay as they are where the loss is 0, as in Algorithm 1; Lemma 2 shrinks them. From q_i = 0 a step
@@ -43,6 +43,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     About, Algorithm, CostClass, Parameters, Protocol, check_not_negative, check_positive, restored_tasks,
 };
+use crate::bounds::Theorem;
 use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId};
@@ -138,7 +139,7 @@ impl RomPgd {
         weights: true,
         offsets: true,
         shardable: false,
-        theorems: &[],
+        theorems: &[Theorem::RobustTheorem3],
     };
 }
 

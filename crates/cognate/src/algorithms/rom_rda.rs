@@ -18,7 +18,7 @@
 //!
 //! Cost: predict and update O(s). Memory: touched weights.
 //!
-//! Bound: Theorem 6, regret (kappa D^2 + G_*^2 / kappa) sqrt(T) (tests/it/regret.rs).
+//! Bound: Theorem 6, regret (kappa D^2 + G_*^2 / kappa) sqrt(T) (bounds/regret.rs, tests/it/regret.rs).
 //!
 //! Outliers: q_i is not 0 where the average gradient of task i is longer than gamma, which lies between 0 and |x|; with
 //! beta > 0 it stays that long for a task whose p_i would have to be longer than gamma / beta. On ROM17's walk, where |x|
@@ -33,6 +33,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{About, Algorithm, CostClass, Parameters, Protocol, check_not_negative, restored_tasks};
+use crate::bounds::Theorem;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge, repeats};
 use crate::learner::{
@@ -262,7 +263,7 @@ impl RomRda {
         weights: true,
         offsets: true,
         shardable: false,
-        theorems: &[],
+        theorems: &[Theorem::RobustTheorem6],
     };
 
     /// Learns from an example that had this margin, without counting the round; says whether anything changed.

@@ -29,6 +29,11 @@ impl Comparator {
         Self::new(vectors.iter().map(|vector| (0..).zip(vector.iter().copied())))
     }
 
+    /// Whether every task has the zero vector.
+    pub fn is_zero(&self) -> bool {
+        self.vectors.iter().all(Vec::is_empty)
+    }
+
     /// The non-zero entries of a task's vector in order of feature.
     pub fn vector(&self, task: usize) -> &[(u32, f64)] {
         self.vectors.get(task).map_or(&[], Vec::as_slice)

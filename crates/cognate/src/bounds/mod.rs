@@ -1,4 +1,5 @@
-//! Bounds as certificates: the mistakes of a run beside those that the theorems of MP10 and MB12 allow.
+//! Bounds as certificates: the mistakes of a run beside those that the theorems of MP10 and MB12 allow, and the regret of
+//! one beside that of ROM17's.
 //!
 //! Every theorem compares a learner with *any* fixed vectors u = (u_1, …, u_K): its mistakes are at most the hinge
 //! losses L of u on the mistaken rounds, plus what u costs. So a run, its stream and a [`Comparator`] give a
@@ -14,6 +15,7 @@
 //! | `shared-loss-perceptron` | Remark 12, which bounds the cumulative shared loss |
 //! | `budget-random` | MB12 Theorem 1, which bounds the mean over its draws |
 //! | `budget-forgetron` | MB12 Theorem 2 |
+//! | `rom-pgd` with a given eta, `rom-rda` | ROM17 Theorems 3 and 6, which bound losses and penalties together |
 //!
 //! The theorems are for examples of length 1; here they are stated for any length, so that on length 1 they are what
 //! is in print. The file of each says how, and what becomes of it in simultaneous rounds and when tasks are
@@ -21,6 +23,9 @@
 //!
 //! A bound over mistaken rounds is known only afterwards. Beside it stands its value *in advance*: losses and lengths
 //! over all rounds, for which no learner has to be run.
+//!
+//! A bound is *vacuous* where it allows what no theorem is needed for: as much as a mistake on every example, or, with
+//! u = 0, whose hinge loss is 1 everywhere, the very mistakes that were made.
 //!
 //! ```
 //! use cognate::bounds::{Comparator, Theorems, Transcript};
@@ -43,6 +48,7 @@ mod geometry;
 mod hindsight;
 mod p_norm;
 mod perceptron;
+mod regret;
 mod schatten;
 mod second_order;
 mod theorem;
@@ -82,6 +88,8 @@ pub struct Certificate {
     pub in_advance: f64,
     /// Whether the left-hand side is at most the right-hand side.
     pub holds: bool,
+    /// Whether it would hold whatever the learner did.
+    pub vacuous: bool,
     /// What D is made of, by name.
     pub parts: Vec<Detail>,
 }
@@ -104,6 +112,8 @@ pub enum Counted {
     Mistakes,
     /// The sum over rounds of a norm of the hinge losses of all tasks.
     SharedLoss,
+    /// Hinge losses and penalties, whose excess over the comparator's is the regret.
+    PenalisedLoss,
 }
 
 /// Why there is no certificate.

@@ -28,6 +28,10 @@ pub enum Theorem {
     BudgetTheorem1,
     /// MB12 Theorem 2: a budget kept by forgetting the oldest.
     BudgetTheorem2,
+    /// ROM17 Theorem 3: the regret of proximal gradient steps.
+    RobustTheorem3,
+    /// ROM17 Theorem 6: the regret of dual averages.
+    RobustTheorem6,
 }
 
 impl Theorem {
@@ -45,6 +49,8 @@ impl Theorem {
             Self::Remark12 => "Remark 12",
             Self::BudgetTheorem1 => "MB12 Theorem 1",
             Self::BudgetTheorem2 => "MB12 Theorem 2",
+            Self::RobustTheorem3 => "ROM17 Theorem 3",
+            Self::RobustTheorem6 => "ROM17 Theorem 6",
         }
     }
 }

@@ -5,6 +5,7 @@ use super::comparator::Comparator;
 use super::geometry::Geometry;
 use super::hindsight::{best_length, directions};
 use super::perceptron::{self, BestCoupling, Rate, Told, best_coupling};
+use super::regret::Regret;
 use super::schatten::{self, SharedLoss};
 use super::transcript::Transcript;
 use super::{BoundError, Certificate, Counted, Detail, Parts, Scope, Theorem, p_norm, second_order};
@@ -38,6 +39,7 @@ enum Claim {
     Theorem9 { p: u32 },
     Remark12(SharedLoss),
     Budget(Budgeted),
+    Regret(Regret),
 }
 
 impl Claim {
@@ -54,6 +56,8 @@ impl Claim {
             Self::Remark12(_) => Theorem::Remark12,
             Self::Budget(Budgeted::Random { .. }) => Theorem::BudgetTheorem1,
             Self::Budget(Budgeted::Forgetron { .. }) => Theorem::BudgetTheorem2,
+            Self::Regret(regret) if regret.is_gradient() => Theorem::RobustTheorem3,
+            Self::Regret(_) => Theorem::RobustTheorem6,
         }
     }
 
@@ -111,6 +115,12 @@ impl Theorems {
                 let budget = examples(config.budget, LEAST_BUDGET, expected)?;
                 (vec![Claim::Budget(Budgeted::Forgetron { budget, bound })], config.graph.to_interaction())
             }
+            LearnerConfig::RomPgd(config) => {
+                (vec![Claim::Regret(Regret::of_gradient(config)?)], independent())
+            }
+            LearnerConfig::RomRda(config) => {
+                (vec![Claim::Regret(Regret::of_averaging(config))], independent())
+            }
             other => return Err(BoundError::NoTheorem { learner: other.id() }),
         };
         let coupled = matches!(
@@ -158,6 +168,12 @@ impl Theorems {
     pub fn hindsight(&self, transcript: &Transcript) -> Result<Comparator, BoundError> {
         let claim = self.claims[0];
         self.speaks_of(claim, transcript)?;
+        if let Claim::Regret(regret) = claim {
+            let (found, zero) = (regret.hindsight(transcript), Comparator::zero(transcript.tasks()));
+            let promise =
+                |u: &Comparator| self.certificate(claim, transcript, u).map(|found| found.in_advance);
+            return Ok(if promise(&found)? <= promise(&zero)? { found } else { zero });
+        }
         let mut found = directions(transcript, &self.geometry);
         if !matches!(claim, Claim::Perceptron(_) | Claim::Theorem8 { .. }) {
             // Another norm may like tasks nearer to each other, or further apart.
@@ -213,6 +229,7 @@ impl Theorems {
                 Err(BoundError::Simultaneous { theorem })
             }
             Claim::Budget(budgeted) => budgeted.check(transcript).map(|()| true),
+            Claim::Regret(_) => Regret::check(transcript).map(|()| true),
             Claim::Theorem6 { .. } => Ok(!grown && transcript.is_one_task_a_round()),
             _ => Ok(true),
         }
@@ -234,6 +251,7 @@ impl Theorems {
             Claim::Theorem9 { p } => schatten::theorem_9(p, transcript, u, scope),
             Claim::Remark12(shared) => schatten::remark_12(shared, transcript, u, scope),
             Claim::Budget(budgeted) => budgeted.parts(transcript, geometry, u),
+            Claim::Regret(regret) => regret.parts(transcript, u, scope),
         })
     }
 
@@ -246,22 +264,18 @@ impl Theorems {
         let margins = signed_margins(transcript, u);
         let right_hand_side = |scope| -> Result<(f64, f64, f64, Parts), BoundError> {
             let parts = self.parts(claim, transcript, u, scope)?;
-            let loss = loss(claim, transcript, &margins, 1.0, scope);
+            let penalty = match claim {
+                Claim::Regret(regret) => regret.penalty(transcript, u, scope),
+                _ => 0.0,
+            };
+            let loss = penalty + loss(claim, transcript, &margins, 1.0, scope);
             let complexity = parts.complexity + parts.constant;
             let bound = parts.formula.bound(loss, complexity);
             Ok((if bound.is_nan() { f64::INFINITY } else { bound }, loss, complexity, parts))
         };
         let (bound, loss, complexity, parts) = right_hand_side(Scope::Mistakes)?;
         let (in_advance, ..) = right_hand_side(Scope::Everything)?;
-        let (counted, found) = match claim {
-            Claim::Remark12(SharedLoss { norm, .. }) => {
-                let rounds = transcript.rounds();
-                let losses = rounds
-                    .map(|(round, _)| norm.of(&round.map(|at| transcript.hinge(at)).collect::<Vec<_>>()));
-                (Counted::SharedLoss, losses.sum())
-            }
-            _ => (Counted::Mistakes, transcript.mistakes() as f64),
-        };
+        let (counted, found, at_most) = counted(claim, transcript);
         let details = parts.details.into_iter();
         Ok(Certificate {
             name: claim.name(),
@@ -274,8 +288,26 @@ impl Theorems {
             in_advance,
             // Sums of thousands of terms, rounded.
             holds: found <= bound * (1.0 + 1e-9),
+            vacuous: bound >= at_most || u.is_zero(),
             parts: details.map(|(name, value)| Detail { name, value }).collect(),
         })
+    }
+}
+
+/// What is counted, what was counted, and what it is where a learner is always wrong by a margin of 0.
+fn counted(claim: Claim, transcript: &Transcript) -> (Counted, f64, f64) {
+    let examples = transcript.len() as f64;
+    match claim {
+        Claim::Remark12(SharedLoss { norm, .. }) => {
+            let (mut found, mut at_most) = (0.0, 0.0);
+            for (round, _) in transcript.rounds() {
+                at_most += norm.of(&vec![1.0; round.len()]);
+                found += norm.of(&round.map(|at| transcript.hinge(at)).collect::<Vec<_>>());
+            }
+            (Counted::SharedLoss, found, at_most)
+        }
+        Claim::Regret(regret) => (Counted::PenalisedLoss, regret.paid(transcript), examples),
+        _ => (Counted::Mistakes, transcript.mistakes() as f64, examples),
     }
 }
 
@@ -387,7 +419,8 @@ fn loss(claim: Claim, transcript: &Transcript, margins: &[f64], s: f64, scope: S
             transcript.rounds().map(|(round, _)| norm.of(&round.map(hinge).collect::<Vec<_>>())).sum()
         }
         // The mean over the draws: which rounds are mistaken is not known.
-        Claim::Budget(Budgeted::Random { .. }) => (0..transcript.len()).map(hinge).sum(),
+        // And regret is over all rounds.
+        Claim::Budget(Budgeted::Random { .. }) | Claim::Regret(_) => (0..transcript.len()).map(hinge).sum(),
         _ => {
             let counted = |at: &usize| scope == Scope::Everything || transcript.is_mistake(*at);
             (0..transcript.len()).filter(counted).map(hinge).sum()
@@ -414,6 +447,7 @@ mod tests {
             r#""interaction": "pairwise""#,
             r#""interaction": {"coupled": {"b": 2}}"#,
             r#""interaction": {"graph": {"edges": "complete"}}"#,
+            r#""eta": 0.1"#,
         ];
         for about in REGISTRY {
             let id = about.id;
@@ -426,6 +460,8 @@ mod tests {
                 match claimed(&learner) {
                     Ok(claims) => found.extend(claims),
                     Err(BoundError::NoTheorem { learner }) => assert_eq!(learner, id),
+                    // `rom-pgd` has a theorem for a number only.
+                    Err(BoundError::Parameter { name: "eta", .. }) => {}
                     Err(error) => panic!("{learner}: {error}"),
                 }
             }

@@ -399,8 +399,13 @@ fn what_has_no_bound_is_refused_by_name() {
         Theorems::of(&learner(id, &parameters), &Tasks::numbered(2), None).unwrap_err().to_string()
     };
     assert!(
-        refused("rom-pgd", json!({}))
-            .starts_with("no bound is known for `rom-pgd`; there is one for perceptron,")
+        refused("collaborative", json!({}))
+            .starts_with("no bound is known for `collaborative`; there is one for perceptron,")
+    );
+    assert_eq!(refused("rom-pgd", json!({})), "eta: auto; Theorem 3 is for one length of a step, a number");
+    assert_eq!(
+        refused("rom-pgd", json!({"eta": 0.1, "u-step": "mean"})),
+        "u-step: mean; Theorem 3 is for the sum of the gradients: with their mean Lemma 2 fails"
     );
     assert_eq!(
         refused("kernel-perceptron", json!({"kernel": {"gaussian": {"gamma": 1.0}}})),

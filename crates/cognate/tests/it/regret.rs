@@ -16,6 +16,7 @@
 //! The best W in hindsight is found by dual coordinate ascent; that its q_i are 0 is checked by their optimality
 //! condition, |sum of dual coefficients times y x of the task| <= gamma T, and that it is best by the duality gap.
 
+use cognate::bounds::{Certificate, Comparator, Counted, Theorems, Transcript};
 use cognate::stream::Batch;
 use cognate::stream::synthetic::Related;
 use cognate::{Example, LearnerConfig, SparseView, TaskId, Tasks};
@@ -138,6 +139,93 @@ fn paid(learner: &Value, samples: &[Sample]) -> f64 {
     }
     assert!(losses as f64 > 0.9 * samples.len() as f64, "{losses} of {} examples have a loss", samples.len());
     sum
+}
+
+/// The certificate of a run, with the comparator that is found in hindsight.
+fn certified(learner: &Value, samples: &[Sample]) -> Certificate {
+    let config: LearnerConfig = serde_json::from_value(learner.clone()).unwrap();
+    let tasks = Tasks::numbered(TASKS);
+    let (mut learner, mut outcomes) = (config.build(&tasks).unwrap(), Vec::new());
+    let indices: Vec<u32> = (0..FEATURES as u32).collect();
+    let mut transcript = Transcript::new(TASKS);
+    for samples in samples.chunks(TASKS) {
+        let mut round = Batch::default();
+        for sample in samples {
+            let features = SparseView::try_new(&indices, &sample.x).unwrap();
+            round.push(Example::new(TaskId(sample.task as u32), features, sample.label));
+        }
+        learner.as_learn_one().learn_round(&round, &mut outcomes);
+        transcript.push_round(round.examples().zip(outcomes.iter().map(|outcome| outcome.margin)));
+    }
+    let theorems = Theorems::of(&config, &tasks, None).unwrap();
+    let found = theorems.hindsight(&transcript).unwrap();
+    let zero = theorems.certify(&transcript, &Comparator::zero(TASKS)).unwrap().remove(0);
+    let certificate = theorems.certify(&transcript, &found).unwrap().remove(0);
+    assert!(zero.vacuous && zero.holds && zero.bound >= samples.len() as f64, "{zero:?}");
+    assert!(certificate.in_advance < zero.in_advance && certificate.holds, "{certificate:?}");
+    assert_eq!(certificate.counted, Counted::PenalisedLoss);
+    certificate
+}
+
+/// What the certificates say was paid is what the learners' own parts say, and no W has a smaller right-hand side than the one
+/// found: the best one for the objective, which is known here to 0.1 %, has not.
+#[test]
+fn certificates_agree_with_what_is_computed_here() {
+    for rounds in [125, 500] {
+        let (stream, total) = (stream(rounds, 3), rounds as f64);
+        let Hindsight { least, squared } = hindsight(&stream);
+        let kappa = largest_gradient() / (squared / 2.0).sqrt();
+        let averaging = json!({"rom-rda": {"kappa": kappa, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}});
+        let found = certified(&averaging, &stream);
+        let expected = paid(&averaging, &stream);
+        assert!((found.found - expected).abs() <= 1e-9 * expected, "{found:?} for {expected}");
+        assert_eq!(found.name, "ROM17 Theorem 6");
+        let optimum = least + (kappa * squared / 2.0 + largest_gradient().powi(2) / kappa) * total.sqrt();
+        assert!(found.in_advance <= 1.001 * optimum, "{found:?} for {optimum}");
+        assert!(found.loss >= least * 0.998, "{found:?}: no W loses less than {least}");
+        assert!(!found.vacuous || rounds < 500, "{found:?}");
+        // On every round, as the test of the theorem has it, penalties are larger.
+        let eta = (2.0 * squared / total).sqrt() / largest_gradient();
+        let gradient = json!({"rom-pgd": {"eta": eta, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}});
+        let found = certified(&gradient, &stream);
+        let expected = paid(&gradient, &stream);
+        assert!(found.found <= expected && found.found > 0.9 * expected, "{found:?} for {expected}");
+        assert_eq!(found.name, "ROM17 Theorem 3");
+        let optimum = least + squared / eta + eta / 2.0 * total * largest_gradient().powi(2);
+        assert!(found.in_advance <= 1.001 * optimum, "{found:?} for {optimum}");
+    }
+}
+
+/// With penalties of 0 Algorithm 1 and Lemma 2 pay for the same: what is paid agrees to the last digits.
+#[test]
+fn without_penalties_what_is_paid_is_the_loss() {
+    let stream = stream(200, 5);
+    for learner in [
+        json!({"rom-pgd": {"eta": 0.05, "alpha": 0, "beta": 0, "gamma": 0}}),
+        json!({"rom-pgd": {"eta": 0.05, "alpha": 0.7, "beta": 0, "gamma": 0}}),
+        json!({"rom-rda": {"kappa": 2, "alpha": 0, "beta": 0, "gamma": 0}}),
+    ] {
+        let config: LearnerConfig = serde_json::from_value(learner.clone()).unwrap();
+        let (mut built, mut outcomes) = (config.build(&Tasks::numbered(TASKS)).unwrap(), Vec::new());
+        let (mut sum, indices) = (0.0, (0..FEATURES as u32).collect::<Vec<_>>());
+        for samples in stream.chunks(TASKS) {
+            let shared = built.as_inspect().parts(&[TaskId(0)]).unwrap()[0].shared;
+            sum += learner["rom-pgd"]["alpha"].as_f64().unwrap_or(0.0) / 2.0 * shared * shared;
+            let mut round = Batch::default();
+            for sample in samples {
+                let features = SparseView::try_new(&indices, &sample.x).unwrap();
+                round.push(Example::new(TaskId(sample.task as u32), features, sample.label));
+            }
+            built.as_learn_one().learn_round(&round, &mut outcomes);
+            sum += samples
+                .iter()
+                .zip(&outcomes)
+                .map(|(sample, seen)| hinge(sample.label, seen.margin))
+                .sum::<f64>();
+        }
+        let found = certified(&learner, &stream).found;
+        assert!((found - sum).abs() <= 1e-9 * sum, "{learner}: {found} for {sum}");
+    }
 }
 
 /// Slope of log average regret over log T, by least squares.
