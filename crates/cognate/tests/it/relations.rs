@@ -3,7 +3,7 @@
 use crate::support::harness;
 use crate::support::samples;
 use crate::support::samples::{samples, text};
-use cognate::internal::Symmetric;
+use cognate::internal::{Symmetric, generator};
 use cognate::run::RunOptions;
 use cognate::stream::Memory;
 use cognate::stream::synthetic::opposed_triple;
@@ -305,6 +305,14 @@ fn bad_parameters_are_refused_by_name() {
         problem(json!({"multiplier": "a"})),
         path("start: with the multiplier `a` it is 1 / K: declare the tasks, or give `start`")
     );
+    assert_eq!(
+        problem(json!({"forget": 100})),
+        path("forget: only the relation `scale-free` is made of evidence that can fade; leave it out")
+    );
+    assert_eq!(
+        problem(json!({"relation": "scale-free", "forget": 0})),
+        path("forget: must be positive and finite, got 0")
+    );
     let parsed = serde_json::from_value::<RunConfig>(relation_learner(&json!({"multiplier": "b"})));
     let message = parsed.unwrap_err().to_string();
     assert!(message.contains("unknown variant `b`, expected `inverse` or `a`"), "{message}");
@@ -351,4 +359,68 @@ fn a_relation_by_passes_waits_for_their_end() {
             model.learner().as_inspect().weights(TaskId(0))
         );
     }
+}
+
+/// Tasks in four groups that have unrelated truths; half-way every task goes to a group drawn anew. One label in twenty is flipped.
+fn regrouped(seed: u64, tasks: usize, count: usize) -> Vec<samples::Sample> {
+    const GROUPS: usize = 4;
+    const FEATURES: usize = 40;
+    let mut rng = generator(seed, 3);
+    let mut vector = |length: f64| -> Vec<f64> {
+        (0..FEATURES).map(|_| length * (0..4).map(|_| rng.random_range(-1.0..1.0)).sum::<f64>()).collect()
+    };
+    let truths: Vec<Vec<f64>> = (0..GROUPS).map(|_| vector(1.0)).collect();
+    let own: Vec<Vec<f64>> = (0..tasks).map(|_| vector(0.3)).collect();
+    let mut draw = || -> Vec<usize> { (0..tasks).map(|_| rng.random_range(0..GROUPS)).collect() };
+    let (before, after) = (draw(), draw());
+    let sample = |at: usize| {
+        let task = rng.random_range(0..tasks);
+        let entry = |_| if rng.random_bool(0.4) { rng.random_range(-1.0..1.0) } else { 0.0 };
+        let x: Vec<f64> = (0..FEATURES).map(entry).collect();
+        let group = if at < count / 2 { before[task] } else { after[task] };
+        let score: f64 = (0..FEATURES).map(|at| x[at] * (truths[group][at] + own[task][at])).sum();
+        let flipped = rng.random_bool(0.05);
+        samples::Sample { task, x, label: if (score >= 0.0) == flipped { -1.0 } else { 1.0 } }
+    };
+    (0..count).map(sample).collect()
+}
+
+/// Groups change half-way: a relation whose old evidence fades errs less from then on, and hardly more before.
+#[test]
+fn a_relation_that_forgets_follows_groups_that_change() {
+    let (count, tasks) = (24_000, 24);
+    // Mistakes in the second quarter, when all is learnt, and after the change.
+    let mistakes = |forget: Option<f64>, seed: u64| -> [usize; 2] {
+        let stream = text(&regrouped(seed, tasks, count), name);
+        let mut parameters = json!({"relation": "scale-free"});
+        if let Some(forget) = forget {
+            parameters["forget"] = json!(forget);
+        }
+        let mut model = harness::model(&relation_learner(&parameters));
+        let reports = harness::learn(&mut model, &stream);
+        [count / 4..count / 2, count / 2..count]
+            .map(|part| reports[part].iter().filter(|report| report.mistake).count())
+    };
+    let mut sums = [[0; 2]; 2];
+    for seed in 1..=3 {
+        for (sums, forget) in sums.iter_mut().zip([None, Some(500.0)]) {
+            let [before, after] = mistakes(forget, seed);
+            sums[0] += before;
+            sums[1] += after;
+        }
+    }
+    let [kept, fading] = sums.map(|parts| parts.map(|mistakes| mistakes as f64));
+    assert!(fading[1] < 0.98 * kept[1], "after the change: {sums:?}");
+    assert!(fading[0] < 1.06 * kept[0], "before it: {sums:?}");
+}
+
+/// A half-life beyond all examples forgets nothing, to the bit; and what fades is saved.
+#[test]
+fn evidence_that_hardly_fades_is_evidence() {
+    let stream = text(&samples(14, 6, 12, 1_200), name);
+    let with = |forget: Value| {
+        margins(&relation_learner(&json!({"relation": "scale-free", "forget": forget})), &stream)
+    };
+    assert_eq!(with(json!(1e300)), with(Value::Null));
+    assert_ne!(with(json!(50)), with(Value::Null));
 }

@@ -31,6 +31,10 @@ pub struct RelationPerceptronConfig {
     #[schemars(range(min = 0.0, max = 1.0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shrink: Option<f64>,
+    /// Half-life of the evidence of `scale-free`, in examples of a task: R then follows tasks that change; left out, nothing is forgotten
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forget: Option<f64>,
     /// Initial R, as a multiple of the identity; left out, 1, with the multiplier `a` 1 / K, for which tasks must be declared
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,6 +50,7 @@ impl Default for RelationPerceptronConfig {
             multiplier: Multiplier::Inverse,
             trace: None,
             shrink: None,
+            forget: None,
             start: None,
         }
     }
@@ -231,6 +236,16 @@ impl Parameters for RelationPerceptronConfig {
         }
         if let Some(shrink) = self.shrink.filter(|shrink| !(0.0..=1.0).contains(shrink)) {
             refuse("shrink", format!("must be a number from 0 to 1, got {shrink}"));
+        }
+        match self.forget {
+            Some(forget) if !positive(forget) => {
+                refuse("forget", format!("must be positive and finite, got {forget}"));
+            }
+            Some(_) if self.relation != Relation::ScaleFree => {
+                let what = "only the relation `scale-free` is made of evidence that can fade; leave it out";
+                refuse("forget", what.to_owned());
+            }
+            _ => {}
         }
         if let Some(start) = self.start.filter(|start| !positive(*start)) {
             refuse("start", format!("must be positive and finite, got {start}"));

@@ -16,6 +16,9 @@
 //! of at least 1/10. What is cut off is
 //! mostly noise, and with L margins need no more than 15 numbers per feature, whatever K is.
 //!
+//! With `forget` = N old evidence fades: E, Q and n_i of a task halve with every N of its examples, so that C follows tasks
+//! that change, and what they were is told from what they are by the last few N examples alone.
+//!
 //! An example has to meet the weights of all tasks to be evidence, which costs more than to learn it: a task's first
 //! 64 are all taken, of the others one in eight.
 
@@ -77,6 +80,8 @@ pub(super) fn factorize(correlations: &Symmetric, least: f64) -> Option<Factors>
 #[derive(Debug, Clone, Default)]
 pub(super) struct Evidence {
     tasks: Vec<OfTask>,
+    /// N, if evidence fades.
+    half_life: Option<f64>,
 }
 
 /// What the examples of a task say about all tasks' weights.
@@ -85,6 +90,8 @@ struct OfTask {
     /// Examples seen, and those taken as evidence.
     seen: u64,
     taken: u64,
+    /// n_i: those taken, each as far as it has not faded.
+    count: f64,
     /// E\[i, j\] by j; tasks not listed have 0.
     edges: Vec<f64>,
     /// Q\[i, j\].
@@ -102,7 +109,15 @@ impl OfTask {
 
     /// o_i, at least 0.
     fn own_edge(&self, task: usize) -> f64 {
-        if self.taken == 0 { 0.0 } else { (self.edge(task) / self.taken as f64).max(0.0) }
+        if self.taken == 0 { 0.0 } else { (self.edge(task) / self.count).max(0.0) }
+    }
+
+    /// Fades, by what the task has seen since the last example that was taken.
+    fn fade(&mut self, half_life: f64) {
+        let since = if self.seen <= ALL_TAKEN { 1.0 } else { ONE_IN as f64 };
+        let kept = (-since / half_life).exp2();
+        self.count *= kept;
+        wide(|| self.edges.iter_mut().chain(&mut self.squares).for_each(|sum| *sum *= kept));
     }
 }
 
@@ -114,6 +129,10 @@ struct Estimate {
 }
 
 impl Evidence {
+    pub(super) fn new(half_life: Option<f64>) -> Self {
+        Self { tasks: Vec::new(), half_life }
+    }
+
     pub(super) fn grow(&mut self, tasks: usize) {
         self.tasks.resize_with(tasks, OfTask::default);
     }
@@ -139,7 +158,11 @@ impl Evidence {
         let Some(products) = products else {
             return;
         };
+        if let Some(half_life) = self.half_life {
+            of.fade(half_life);
+        }
         of.taken += 1;
+        of.count += 1.0;
         of.edges.resize(products.len().max(of.edges.len()), 0.0);
         of.squares.resize(products.len().max(of.squares.len()), 0.0);
         let inverse = if length > 0.0 { 1.0 / length } else { 0.0 };
@@ -177,7 +200,7 @@ impl Evidence {
     /// The correlation of two tasks by itself; none where nothing is known.
     fn pair(&self, i: usize, j: usize, own: &[f64]) -> Option<Estimate> {
         let (one, other) = (&self.tasks[i], &self.tasks[j]);
-        let counts = (one.taken as f64, other.taken as f64);
+        let counts = (one.count, other.count);
         let weight = counts.0 * own[j] * own[j] + counts.1 * own[i] * own[i];
         let value = (own[j] * one.edge(j) + own[i] * other.edge(i)) / weight;
         let variance = (one.square(j) + other.square(i)) / (counts.0 + counts.1) / weight;
@@ -196,31 +219,45 @@ impl Evidence {
         let table = |entry: fn(&OfTask, usize) -> f64| {
             self.tasks.iter().flat_map(|row| (0..tasks).map(move |task| entry(row, task))).collect()
         };
+        let counts = self.tasks.iter().map(|of| of.count);
         EvidenceState {
             seen: self.tasks.iter().map(|of| of.seen).collect(),
             taken: self.tasks.iter().map(|of| of.taken).collect(),
+            counts: self.half_life.map(|_| counts.collect()),
             edges: table(OfTask::edge),
             squares: table(OfTask::square),
         }
     }
 
-    pub(super) fn restore(tasks: usize, state: &EvidenceState) -> Result<Self, StateError> {
-        let EvidenceState { seen, taken, edges, squares } = state;
+    pub(super) fn restore(
+        tasks: usize,
+        half_life: Option<f64>,
+        state: &EvidenceState,
+    ) -> Result<Self, StateError> {
+        let EvidenceState { seen, taken, counts: faded, edges, squares } = state;
         let counts = [seen.len(), taken.len()].map(|length| length == tasks);
         let pairs = tasks.checked_mul(tasks);
         let tables = [edges.len(), squares.len()].map(|length| Some(length) == pairs);
-        if counts.contains(&false) || tables.contains(&false) {
+        let fits = faded.as_ref().map(|faded| faded.len() == tasks) == half_life.map(|_| true);
+        if counts.contains(&false) || tables.contains(&false) || !fits {
             return Err(StateError::new("the evidence does not fit the tasks"));
+        }
+        let faded = faded.as_deref().unwrap_or_default();
+        check_finite(faded)?;
+        let is_count = |(count, taken): (&f64, &u64)| (0.0..=*taken as f64).contains(count);
+        if !faded.iter().zip(taken).all(is_count) {
+            return Err(StateError::new("more evidence has been taken than there was"));
         }
         check_finite(edges)?;
         check_finite(squares)?;
         let of_task = |at: usize| OfTask {
             seen: seen[at],
             taken: taken[at],
+            count: faded.get(at).copied().unwrap_or(taken[at] as f64),
             edges: edges[at * tasks..][..tasks].to_vec(),
             squares: squares[at * tasks..][..tasks].to_vec(),
         };
-        Ok(Self { tasks: (0..tasks).map(of_task).collect() })
+        Ok(Self { tasks: (0..tasks).map(of_task).collect(), half_life })
     }
 }
 
@@ -254,6 +291,7 @@ fn moments(estimates: &[Option<Estimate>]) -> (f64, f64) {
 pub(super) struct EvidenceState {
     pub(super) seen: Vec<u64>,
     pub(super) taken: Vec<u64>,
+    pub(super) counts: Option<Vec<f64>>,
     pub(super) edges: Vec<f64>,
     pub(super) squares: Vec<f64>,
 }
@@ -271,6 +309,32 @@ mod tests {
         assert!(mean.abs() < 0.01 && spread > 0.5, "{mean} {spread}");
         let (mean, spread) = moments(&[None, None]);
         assert!(mean == 0.0 && (spread - PRIOR_VARIANCE).abs() < 1e-12);
+    }
+
+    /// What is kept is the sum of everything taken, halved with every half-life that the task has seen since.
+    #[test]
+    fn evidence_fades_by_half_lives() {
+        let half_life = 20.0;
+        let mut evidence = Evidence::new(Some(half_life));
+        evidence.grow(2);
+        let mut taken = Vec::new();
+        for at in 0..400_u32 {
+            let product = f64::from(at % 7) / 7.0 - 0.4;
+            let wanted = evidence.wants(0);
+            evidence.note(0, 1.0, 1.0, wanted.then_some(&[product, 0.0][..]), &[1.0, 1.0]);
+            if wanted {
+                taken.push((at, product));
+            }
+        }
+        let (last, _) = *taken.last().unwrap();
+        let kept = |at: u32| (-f64::from(last - at) / half_life).exp2();
+        let sum =
+            |of: fn(f64) -> f64| taken.iter().map(|(at, product)| kept(*at) * of(*product)).sum::<f64>();
+        let of = &evidence.tasks[0];
+        let found = [of.count, of.edge(0), of.square(0)];
+        for (found, expected) in found.into_iter().zip([sum(|_| 1.0), sum(|x| x), sum(|x| x * x)]) {
+            assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} {expected}");
+        }
     }
 
     #[test]

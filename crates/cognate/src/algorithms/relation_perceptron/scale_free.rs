@@ -7,7 +7,7 @@
 //!
 //! State: v_i, the sum of y x over the mistakes of task i, and |v_i|^2; the evidence; C = L L' with ones on the diagonal,
 //! L of at most 15 columns; V L, and the sum of all v_i. C is formed anew when mistakes have grown by an eighth
-//! (K, K^2/256 and 8 at least), so its O(K^3 + d K) are O(K^2) per mistake or less, and 1/K of an update of all tasks.
+//! (K, K^2/256 and 8 at least; with `forget` = N by K N / 64, too), so its O(K^3 + d K) are O(K^2) per mistake or less, and 1/K of an update of all tasks.
 //!
 //! Predict: the mean of four readings of the same weights: no sharing, C, and R with 1 on the diagonal and 0.1, or
 //! 0.5, everywhere else (`coupled` with b = K/9 and b = K); each by how much it is trusted (hedge.rs). The mean is R
@@ -39,6 +39,8 @@ const UNIFORM: [f64; 2] = [0.1, 0.5];
 pub(super) struct ScaleFree {
     start: f64,
     shrink: f64,
+    /// The half-life of evidence, in examples of a task.
+    forget: Option<f64>,
     /// One row per feature: the sum of all v_i and V L, then V.
     rows: TaskRows,
     /// |v_i|^2.
@@ -71,10 +73,11 @@ impl ScaleFree {
         let mut learner = Self {
             start,
             shrink: config.shrink_or_default(),
+            forget: config.forget,
             rows: TaskRows::new(FACTORS),
             squares: Vec::new(),
             inverses: Vec::new(),
-            evidence: Evidence::default(),
+            evidence: Evidence::new(config.forget),
             factors: Factors::new(),
             trust: Hedge::new(),
             mistakes: 0,
@@ -153,7 +156,12 @@ impl ScaleFree {
     /// Forms C from the evidence, and V L.
     fn estimate(&mut self) {
         let k = self.squares.len() as u64;
-        self.due = self.mistakes + (self.mistakes / 8).max(k).max(k * k / 256).max(8);
+        // What fades has to be looked at as often as it does.
+        let grown = match self.forget {
+            None => self.mistakes / 8,
+            Some(half_life) => (self.mistakes / 8).min((k as f64 * half_life / 64.0) as u64),
+        };
+        self.due = self.mistakes + grown.max(k).max(k * k / 256).max(8);
         if let Some(factors) = self.evidence.factors() {
             self.factors = factors;
             self.mix();
@@ -193,12 +201,13 @@ impl ScaleFree {
 
     pub(super) fn state(&self) -> ScaleFreeState {
         let (mixed, vectors) = self.rows.state().split(FACTORS);
-        let EvidenceState { seen, taken, edges, squares } = self.evidence.state();
+        let EvidenceState { seen, taken, counts, edges, squares } = self.evidence.state();
         ScaleFreeState {
             vectors,
             squares: Block(self.squares.clone()),
             seen: Block(seen),
             examples: Block(taken),
+            counts: counts.map(Block),
             edges: Block(edges),
             edge_squares: Block(squares),
             correlation: None,
@@ -220,8 +229,10 @@ impl ScaleFree {
         // Models saved before examples were left out have seen what they have taken.
         let (seen, taken) = (state.seen.0, state.examples.0);
         let seen = if seen.is_empty() { taken.clone() } else { seen };
-        let evidence = EvidenceState { seen, taken, edges: state.edges.0, squares: state.edge_squares.0 };
-        self.evidence = Evidence::restore(tasks, &evidence)?;
+        let (counts, edges, squares_of_edges) =
+            (state.counts.map(|counts| counts.0), state.edges.0, state.edge_squares.0);
+        let evidence = EvidenceState { seen, taken, counts, edges, squares: squares_of_edges };
+        self.evidence = Evidence::restore(tasks, self.forget, &evidence)?;
         self.inverses = squares.iter().map(|square| inverse_root(*square)).collect();
         self.squares = squares;
         self.trust = Hedge::restore(&state.trust)?;
@@ -272,6 +283,9 @@ pub(crate) struct ScaleFreeState {
     #[serde(default)]
     seen: Block<u64>,
     examples: Block<u64>,
+    /// How much of those taken is left, where evidence fades.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counts: Option<Block<f64>>,
     edges: Block<f64>,
     edge_squares: Block<f64>,
     /// All of C on and below the diagonal, in models saved before it was kept in factors.
