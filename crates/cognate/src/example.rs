@@ -5,6 +5,9 @@
 pub struct TaskId(pub u32);
 
 impl TaskId {
+    /// The task of a line that says that its task is not known; no task has this number.
+    pub(crate) const UNKNOWN: Self = Self(u32::MAX);
+
     /// The number as an index into per-task tables.
     #[inline]
     pub fn index(self) -> usize {

@@ -61,6 +61,8 @@ pub struct UnlabelledReport<'a> {
     pub margin: f64,
     /// Whether its label was asked for.
     pub queried: bool,
+    /// By how much its task's margin is surer than that of any other, if its task is not known: it is taken for one of this.
+    pub lead: Option<f64>,
     /// The line that it came from, if the stream keeps such lines.
     pub text: Option<&'a [u8]>,
 }
@@ -220,6 +222,14 @@ pub enum RunError {
         /// What is wrong with it.
         why: Unfit,
     },
+    /// An example of an unknown task, and no task is known.
+    #[error("round {round}, line {line}: the task is unknown (`?`), and the model knows no task yet")]
+    NoTask {
+        /// Its round, from 1.
+        round: u64,
+        /// Its line.
+        line: u64,
+    },
     /// The learner's budget in bytes is too small for the tasks.
     #[error("`{learner}`: the budget is too small; {tasks} tasks and an example take {least}")]
     SmallBudget {
@@ -241,7 +251,11 @@ impl RunError {
             Self::Batch { .. } => Some(Hint::Fit),
             Self::NotHonoured { what, .. } => Some(what.hint()),
             Self::Unfit { why: Unfit::NoTime, .. } => Some(Hint::NameTimes),
-            Self::NoRound | Self::Unfit { .. } | Self::TooManyTasks { .. } | Self::SmallBudget { .. } => None,
+            Self::NoTask { .. }
+            | Self::NoRound
+            | Self::Unfit { .. }
+            | Self::TooManyTasks { .. }
+            | Self::SmallBudget { .. } => None,
         }
     }
 
@@ -481,24 +495,40 @@ fn learn_where_asked(
     at: usize,
     aside: &mut Aside<'_>,
 ) -> Result<(), RunError> {
-    let example = batch.example(at);
-    let margin = model.learner.as_predict().margin(example.task, example.features) + example.offset;
+    let mut example = batch.example(at);
+    let mut lead = None;
+    let margin = if example.task == TaskId::UNKNOWN {
+        // A model that knows no task has nothing to say.
+        let Some(surest) = model.surest_task(example.features, example.offset) else {
+            return Err(no_task(model, batch, at));
+        };
+        (example.task, lead) = (surest.task, Some(surest.lead));
+        surest.margin
+    } else {
+        model.learner.as_predict().margin(example.task, example.features) + example.offset
+    };
     if !margin.is_finite() {
         return Err(diverged(model, model.rounds + 1, example.task, margin));
     }
-    let queried = aside.asker.asks(model.metrics.seen(), &model.learner, example, margin);
+    let queried = aside.asker.asks(model.metrics.seen(), &model.learner, example, lead.unwrap_or(margin));
     let unlabelled = example.label.is_nan();
     let updated = learn_or_skip(model, example, margin, queried && !unlabelled);
     model.rounds += 1;
     if unlabelled {
         model.metrics.count_unlabelled(queried);
         let text = batch.text(at);
-        let report = UnlabelledReport { round: model.rounds, example, margin, queried, text };
+        let report = UnlabelledReport { round: model.rounds, example, margin, queried, lead, text };
         aside.observer.observe_unlabelled(&report, &model.tasks, &model.metrics);
     } else {
         report(example, Outcome { margin, updated }, queried, model, &mut *aside.observer);
     }
     Ok(())
+}
+
+/// That an example of an unknown task came before any task was known.
+#[cold]
+fn no_task(model: &Model, batch: &Batch, at: usize) -> RunError {
+    RunError::NoTask { round: model.rounds + 1, line: batch.line(at) }
 }
 
 /// Learns from an example of known margin, or sees it only; says whether the state changed. Weight 0 teaches nothing.

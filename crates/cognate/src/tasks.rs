@@ -21,7 +21,12 @@ pub struct Tasks {
     by_number: IndexMap<u32>,
     by_name: HashMap<Box<str>, u32, SecretState>,
     limit: Option<usize>,
+    /// Whether `?` is no name, but says that the task is not known.
+    has_unknown: bool,
 }
+
+/// The name of a task that is not known.
+const UNKNOWN: &str = "?";
 
 /// A task beyond the declared ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -126,8 +131,14 @@ impl Tasks {
     pub fn meet(&mut self, name: &str) -> Result<TaskId, TaskLimit> {
         match self.find(name) {
             Some(task) => Ok(task),
+            None if self.has_unknown && name == UNKNOWN => Ok(TaskId::UNKNOWN),
             None => self.admit().map(|()| self.push(name)),
         }
+    }
+
+    /// From here on `?` is no name, unless it has been one before: it is [`TaskId::UNKNOWN`].
+    pub(crate) fn allow_unknown(&mut self) {
+        self.has_unknown = true;
     }
 
     /// The task of a name, which may be new, even beyond the declared number.

@@ -15,6 +15,7 @@ mod predict;
 mod reading;
 mod rows;
 mod threshold;
+mod unknown_task;
 mod unusual;
 
 pub use config::ModelConfig;

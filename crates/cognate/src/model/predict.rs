@@ -35,12 +35,19 @@ pub struct Predictions<'a> {
     tasks: &'a Tasks,
     batch: &'a Batch,
     margins: &'a [f64],
+    /// The task of every example, where some are not known: those are taken for the task whose margin is surest.
+    answers: &'a [TaskId],
 }
 
 impl<'a> Predictions<'a> {
     /// The examples, each with its margin, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Example<'a>, f64)> + use<'a> {
-        self.batch.examples().zip(self.margins.iter().copied())
+        let answers = self.answers;
+        let answered = move |(at, example): (usize, Example<'a>)| match answers.get(at) {
+            Some(task) => Example { task: *task, ..example },
+            None => example,
+        };
+        self.batch.examples().enumerate().map(answered).zip(self.margins.iter().copied())
     }
 
     /// The margins, one per example.
@@ -158,18 +165,20 @@ impl Model {
     ) -> Result<(), StreamError> {
         self.check_naming(stream.naming())?;
         let (mut tasks, mut margins, mut failed) = (self.tasks.clone(), Vec::new(), None);
+        let mut answers = Vec::new();
         let inputs = stream.input_names();
         for_each_batch(stream, 1, threads, |batch| {
             margins.clear();
             let predicted = batch.introduce_tasks(&mut tasks).and_then(|()| {
                 self.add_margins(batch, &mut margins);
+                self.answer(batch, &mut margins, &mut answers);
                 check_margins(batch, &margins, &tasks, &inputs)
             });
             if let Err(error) = predicted {
                 failed = Some(error);
                 return ControlFlow::Break(());
             }
-            visit(&Predictions { model: self, tasks: &tasks, batch, margins: &margins })
+            visit(&Predictions { model: self, tasks: &tasks, batch, margins: &margins, answers: &answers })
         })?;
         failed.map_or(Ok(()), Err)
     }
@@ -179,6 +188,20 @@ impl Model {
         let mut margins = Vec::with_capacity(examples.len());
         self.add_margins(examples, &mut margins);
         margins
+    }
+
+    /// Margins and tasks of the examples whose tasks are not known.
+    fn answer(&self, batch: &Batch, margins: &mut [f64], answers: &mut Vec<TaskId>) {
+        answers.clear();
+        if !batch.has_unknown {
+            return;
+        }
+        for (example, margin) in batch.examples().zip(margins) {
+            let unknown = example.task == TaskId::UNKNOWN;
+            let surest = unknown.then(|| self.surest_task(example.features, example.offset)).flatten();
+            answers.push(surest.map_or(example.task, |surest| surest.task));
+            *margin = surest.map_or(*margin, |surest| surest.margin);
+        }
     }
 
     fn add_margins(&self, examples: &Batch, margins: &mut Vec<f64>) {

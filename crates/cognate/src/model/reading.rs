@@ -33,6 +33,7 @@ impl RunConfig {
             preprocess: self.stream.preprocess(),
             features: self.features,
             options,
+            in_order: !self.stream.simultaneous,
         };
         Ok(Reader::new(inputs, self.declared_tasks()?, plan))
     }
@@ -84,6 +85,8 @@ impl Model {
         ConfigError::check(problems.collect())?;
         let mut plan = self.plan(format, options.labels(Labels::Optional))?;
         (plan.names, plan.predicts, plan.learner) = (plan.names.frozen(), true, None);
+        // Predictions come one by one, whatever was learnt together.
+        plan.in_order = true;
         Ok(Reader::new(inputs, self.tasks.clone(), plan))
     }
 
@@ -159,6 +162,7 @@ impl Model {
             preprocess: self.config.preprocess,
             features: self.config.features,
             options,
+            in_order: !self.config.simultaneous,
         })
     }
 

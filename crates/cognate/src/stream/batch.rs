@@ -49,6 +49,8 @@ pub struct Batch {
     pub(crate) position: u64,
     /// Whether it is the last one of a pass.
     pub(crate) ends_pass: bool,
+    /// Whether the task of an example is not known.
+    pub(crate) has_unknown: bool,
 }
 
 /// What few examples have.
@@ -320,6 +322,7 @@ impl Batch {
         self.skipped = 0;
         self.skipped_lines.clear();
         self.ends_pass = false;
+        self.has_unknown = false;
     }
 
     /// Makes room for this many examples of usual size; does nothing once a batch has been used.

@@ -104,6 +104,20 @@ pub(crate) struct ReaderPlan {
     /// Number of features, where it was declared.
     pub(crate) features: Option<u32>,
     pub(crate) options: ReadOptions,
+    /// Whether examples come one by one in the order of the file, so that one of an unknown task can be answered.
+    pub(crate) in_order: bool,
+}
+
+impl ReaderPlan {
+    /// Why an example of an unknown task cannot be taken, if it cannot.
+    fn unknown_task_problem(&self, label: f64) -> Option<Problem> {
+        match () {
+            () if self.kind == Kind::Regression => Some(Problem::UnknownTaskOfNumbers),
+            () if !self.in_order => Some(Problem::UnknownTaskInOrder),
+            () if self.predicts || label.is_nan() => None,
+            () => Some(Problem::UnknownTaskOfLabel),
+        }
+    }
 }
 
 impl ReaderPlan {
@@ -297,7 +311,10 @@ fn is_waited_for(batch: &Batch, promptly: bool) -> bool {
 
 impl Reader {
     /// A stream over the inputs in turn; `tasks` are those known so far.
-    pub(crate) fn new(inputs: Vec<Input>, tasks: Tasks, plan: ReaderPlan) -> Self {
+    pub(crate) fn new(inputs: Vec<Input>, mut tasks: Tasks, plan: ReaderPlan) -> Self {
+        if !plan.one_vs_all {
+            tasks.allow_unknown();
+        }
         let parser = Parser::new(&plan);
         let source = Source {
             inputs,
@@ -333,6 +350,7 @@ impl Reader {
     /// # Errors
     /// Those of the stream.
     pub fn into_memory(mut self) -> Result<Memory, StreamError> {
+        self.source.plan.in_order = false;
         let mut known = self.source.tasks.clone();
         known.keep_first(self.source.known);
         Memory::load_with(&mut self, &known)
@@ -461,6 +479,12 @@ impl Source {
                 };
                 parsed = parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.plan.names);
             }
+            if let Ok(Parsed::Example { task: TaskId::UNKNOWN, label }) = parsed {
+                match self.plan.unknown_task_problem(label) {
+                    None => batch.has_unknown = true,
+                    Some(problem) => parsed = Err((line.start, problem)),
+                }
+            }
             match parsed {
                 Ok(Parsed::Nothing) => {
                     match self.nothing.count(line.end - line.start + 1, &self.plan.options.stop) {
@@ -479,7 +503,7 @@ impl Source {
                     if label.is_nan() && self.plan.options.labels == Labels::Kept {
                         batch.keep_text(lines.buffer()[line.start..line.end].trim_ascii_start());
                     }
-                    if task.index() >= known {
+                    if task.index() >= known && task != TaskId::UNKNOWN {
                         batch.push_task(task, self.tasks.name(task));
                     }
                 }

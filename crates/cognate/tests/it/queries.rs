@@ -427,3 +427,120 @@ fn a_hundred_thousand_tasks_are_asked_as_fast_as_ten() {
         assert!((influence - expected).abs() < 1e-9 * expected, "{interaction}: {influence}");
     }
 }
+
+/// Two tasks that know features of their own, and a third that knows nothing.
+const APART: &str = "+1 task:ape 1:1\n-1 task:ape 2:1\n+1 task:bee 3:2\n-1 task:bee 4:2\n+1 task:cow 5:0\n";
+
+fn apart(query: &Value) -> Model {
+    let mut model =
+        harness::model(&json!({"learner": {"perceptron": {"interaction": "independent"}}, "query": query}));
+    learn(&mut model, APART, 1);
+    model
+}
+
+/// Where the task of a line is unknown, the task whose margin is surest answers, and nothing is learnt.
+#[test]
+fn the_surest_task_answers_for_an_unknown_one() {
+    for threads in [1, 2] {
+        let mut model = apart(&json!("all"));
+        let before = state(&model).0;
+        let mut watch = Answers::default();
+        // ape is sure of the first two, bee of the third and, with 1 - 4 of lead, of the fourth; nobody of the last.
+        let text = "task:? 1:1\n? task:? 2:1\ntask:? 4:1\n? task:? 1:1 4:2\n? task:? 9:1\n";
+        let mut reader = reader(&model, text, Labels::Kept);
+        let options = RunOptions { threads: NonZeroUsize::new(threads).unwrap(), ..RunOptions::default() };
+        model.learn(&mut reader, &options, &mut watch).unwrap();
+        let expected = [
+            ("ape", 1.0, 1.0),
+            ("ape", -1.0, 1.0),
+            ("bee", -2.0, 2.0),
+            ("bee", -4.0, 3.0),
+            ("ape", 0.0, 0.0),
+        ];
+        let expected: Vec<_> =
+            expected.map(|(task, margin, lead)| (task.to_owned(), margin, Some(lead))).into();
+        assert_eq!(watch.0, expected);
+        assert_eq!((state(&model).0, model.rounds(), model.tasks().len()), (before, 10, 3));
+    }
+}
+
+/// Task, margin and lead of what has no label.
+#[derive(Default)]
+struct Answers(Vec<(String, f64, Option<f64>)>);
+
+impl Observer for Answers {
+    fn observe(&mut self, _: &RoundReport, _: &Tasks, _: &Metrics) {}
+
+    fn observe_unlabelled(&mut self, report: &UnlabelledReport<'_>, tasks: &Tasks, _: &Metrics) {
+        self.0.push((tasks.name(report.example.task).to_owned(), report.margin, report.lead));
+    }
+
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// A query asks by the lead, and the line that is asked for is the one that was read.
+#[test]
+fn a_task_is_asked_for_where_no_task_is_surer_than_the_others() {
+    let text = "? task:? 1:2 3:1\n? task:? 1:2\n";
+    let mut model = apart(&json!("all"));
+    let mut answers = Answers::default();
+    let mut reader = reader(&model, text, Labels::Kept);
+    model.learn(&mut reader, &RunOptions::default(), &mut answers).unwrap();
+    assert_eq!(answers.0.iter().map(|answer| answer.2).collect::<Vec<_>>(), [Some(0.0), Some(2.0)]);
+    // With so small a b a label is asked for where the lead is 0, and nowhere else; at first all margins are 0.
+    let all = format!("{APART}{text}");
+    let mut model = harness::model(&json!({
+        "learner": {"perceptron": {"interaction": "independent"}}, "query": {"margin": {"b": 1e-9}},
+    }));
+    let asked: Vec<_> = learn(&mut model, &all, 1).unlabelled;
+    let asked: Vec<(bool, Option<&str>)> =
+        asked.iter().map(|(_, _, asked, text)| (*asked, text.as_deref())).collect();
+    assert_eq!(asked, [(true, Some("? task:? 1:2 3:1")), (false, Some("? task:? 1:2"))]);
+}
+
+#[test]
+fn predictions_answer_for_unknown_tasks_too() {
+    let model = apart(&json!("all"));
+    let input = Input::Bytes {
+        name: "text".to_owned(),
+        bytes: "? task:? 4:1\n+1 task:ape 1:1\n+1 task:? 1:1\n".as_bytes().into(),
+    };
+    let mut reader = model.prediction_reader(vec![input], ReadOptions::default()).unwrap();
+    let mut found = Vec::new();
+    model
+        .predict(&mut reader, NonZeroUsize::MIN, &mut |predictions| {
+            found.extend(
+                predictions
+                    .iter()
+                    .map(|(example, margin)| (predictions.task_name(example.task).to_owned(), margin)),
+            );
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let expected = [("bee", -2.0), ("ape", 1.0), ("ape", 1.0)];
+    assert_eq!(found, expected.map(|(task, margin)| (task.to_owned(), margin)));
+}
+
+#[test]
+fn an_unknown_task_that_cannot_be_answered_is_refused() {
+    let refused = |config: Value, text: &str| {
+        let mut model = harness::model(&config);
+        let mut reader = reader(&model, text, Labels::Kept);
+        model.learn(&mut reader, &RunOptions::default(), &mut ()).unwrap_err().to_string()
+    };
+    let labelled = refused(json!({}), "+1 task:a 1:1\n+1 task:? 1:1\n");
+    assert!(labelled.contains("the task is unknown (`?`), and the label cannot be learnt"), "{labelled}");
+    let early = refused(json!({}), "? task:? 1:1\n");
+    assert_eq!(early, "round 1, line 1: the task is unknown (`?`), and the model knows no task yet");
+    let real =
+        refused(json!({"learner": {"adaptive": {"loss": "squares"}}}), "1.5 task:a 1:1\n? task:? 1:1\n");
+    assert!(real.contains("where labels are classes only"), "{real}");
+    let rounds = json!({"stream": {"simultaneous": true}});
+    let together = refused(rounds, "+1 task:a 1:1\n? task:? 1:1\n");
+    assert!(together.contains("answered one by one, in the order of the file"), "{together}");
+    let shuffled =
+        reader(&harness::model(&json!({})), "+1 task:a 1:1\n? task:? 1:1\n", Labels::Kept).into_memory();
+    assert!(shuffled.unwrap_err().to_string().contains("in the order of the file"));
+}
