@@ -6,6 +6,8 @@
 //! State: V, one vector per task, the sum of y x over the task's mistakes; V'V; and C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1).
 //!
 //! Predict: w_i'x with W = V C, the gradient of half the squared Schatten 2p-norm of V.
+//! With p = "auto", p = ceil(ln r), at least 1, with r the smaller of d, if it was declared, and the tasks met so far
+//! (Remark 10): the norm of V is then close to the spectral norm, and that of a comparator to the trace norm.
 //! Update, after a round with mistakes: v_i += y_i x_i for every mistaken task, then C follows.
 //!
 //! Cost: predict O(K s). Update O(K s) per mistaken task and O(K^3 log p) per round with mistakes; nothing is decomposed.
@@ -22,33 +24,53 @@ use serde::{Deserialize, Serialize};
 
 use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
 use crate::bounds::Theorem;
+use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake};
 use crate::kernel::KernelConfig;
 use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support, in_task_order};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
-use crate::weights::{Columns, ColumnsState};
+use crate::weights::{Columns, ColumnsState, HalfExponent};
 
 /// Parameters of `schatten-perceptron`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SchattenPerceptronConfig {
-    /// The norm, a whole number from 1 to 50: 1 shares nothing, a large value prefers tasks that span few dimensions
-    #[schemars(with = "u32", range(min = 1, max = 50))]
-    pub p: f64,
+    /// The norm, a whole number from 1 to 50: 1 shares nothing, a large value prefers tasks that span few dimensions; "auto": the logarithm of the smaller of K and d, rounded up
+    #[schemars(schema_with = "p_schema")]
+    pub p: Tunable,
     /// How the similarity of two examples is measured
     pub kernel: KernelConfig,
 }
 
 impl Default for SchattenPerceptronConfig {
     fn default() -> Self {
-        Self { p: 2.0, kernel: KernelConfig::default() }
+        Self { p: Tunable::Fixed(2.0), kernel: KernelConfig::default() }
+    }
+}
+
+/// A whole number from 1 to 50, or "auto".
+pub(super) fn p_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "anyOf": [
+            {"type": "integer", "minimum": 1, "maximum": 50},
+            {"type": "string", "const": "auto"},
+        ],
+    })
+}
+
+/// What p is among so many features, if their number is known.
+pub(super) fn half_exponent(p: Tunable, features: Option<u32>) -> HalfExponent {
+    match p {
+        Tunable::Fixed(p) => HalfExponent::Fixed(p as u32),
+        Tunable::Auto => HalfExponent::Logarithm { features },
     }
 }
 
 /// What is wrong with a p that must be a whole number from 1 to 50.
-pub(super) fn check_p(p: f64) -> Option<ConfigProblem> {
+pub(super) fn check_p(p: Tunable) -> Option<ConfigProblem> {
+    let Tunable::Fixed(p) = p else { return None };
     let fits = p.fract() == 0.0 && (1.0..=50.0).contains(&p);
     (!fits).then(|| ConfigProblem::new("p", format!("must be a whole number from 1 to 50, got {p}")))
 }
@@ -174,8 +196,13 @@ impl Algorithm for SchattenPerceptron {
     type Config = SchattenPerceptronConfig;
     type State = SchattenPerceptronState;
 
-    fn build(config: &SchattenPerceptronConfig, tasks: &Tasks, _: Option<u32>) -> Result<Self, ConfigError> {
-        Ok(Self { columns: Columns::new(config.p as u32, &config.kernel, tasks.count()), seen: 0 })
+    fn build(
+        config: &SchattenPerceptronConfig,
+        tasks: &Tasks,
+        features: Option<u32>,
+    ) -> Result<Self, ConfigError> {
+        let p = half_exponent(config.p, features);
+        Ok(Self { columns: Columns::new(p, &config.kernel, tasks.count()), seen: 0 })
     }
 
     fn state(&self) -> SchattenPerceptronState {

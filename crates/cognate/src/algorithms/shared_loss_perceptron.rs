@@ -3,7 +3,7 @@
 //! Paper: MP10 Remark 12, after Dekel, Long and Singer.
 //! Protocol: all tasks in one round; on a one-task stream a round has one example.
 //!
-//! State: V, one vector per task; V'V; C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1), as in `schatten-perceptron`.
+//! State: V, one vector per task; V'V; C = (V'V)^(p-1) Tr((V'V)^p)^(1/p-1), as in `schatten-perceptron`, with its p = "auto".
 //!
 //! Predict: w_i'x with W = V C.
 //! Update, after a round with losses l_i = max(0, 1 - y_i w_i'x_i) > 0: v_i += tau_i y_i x_i, where tau maximises tau'l
@@ -11,23 +11,25 @@
 //! task with the largest loss, the first of equals.
 //!
 //! Cost: predict O(K s). Update O(K s) per task with a share and O(K^3 log p) per round with losses.
-//! Memory: d K + K^2.
+//! Memory: d K + K^2; with a kernel the examples with a loss + K^2: nearly all examples have one, so mind the length of the stream.
 //!
 //! Bound: Remark 12 with (2p-1) in its last term, see the errata (tests/it/certificates.rs).
 //!
-//! Departures: it learns on every round with a loss, not on mistakes only, as the remark's bound needs.
+//! Departures: with a kernel other than the plain inner product it is in dual form, as section 6.2.1 has it for mistakes,
+//! with coefficients tau_i y_i; the remark says nothing of kernels. It learns on every round with a loss, not on mistakes only, as the remark's bound needs.
 //! Reduces to: for p = 1 and l1 K Perceptrons with margin 1 and step c.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::schatten_perceptron::{MOST_TASKS, check_p};
+use super::schatten_perceptron::{MOST_TASKS, check_p, half_exponent, p_schema};
 use super::{About, Algorithm, CostClass, Parameters, Protocol, check_positive, restored_tasks};
 use crate::bounds::Theorem;
+use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::kernel::KernelConfig;
-use crate::learner::{Inspect, LearnOne, Outcome, Predict, in_task_order};
+use crate::learner::{Inspect, LearnOne, Outcome, Predict, Support, in_task_order};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 use crate::weights::{Columns, ColumnsState};
@@ -36,14 +38,17 @@ use crate::weights::{Columns, ColumnsState};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SharedLossPerceptronConfig {
-    /// The norm of the weights, a whole number from 1 to 50: 1 shares nothing but the loss
-    #[schemars(with = "u32", range(min = 1, max = 50))]
-    pub p: f64,
+    /// The norm of the weights, a whole number from 1 to 50: 1 shares nothing but the loss; "auto": the logarithm of the smaller of K and d, rounded up
+    #[schemars(schema_with = "p_schema")]
+    pub p: Tunable,
     /// How much is learnt per round, positive
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub c: f64,
     /// Norm of the losses, which divides the update among the tasks
     pub norm: LossNorm,
+    /// How the similarity of two examples is measured
+    #[serde(skip_serializing_if = "KernelConfig::is_plain")]
+    pub kernel: KernelConfig,
 }
 
 /// A norm of the vector of task losses.
@@ -92,7 +97,7 @@ impl LossNorm {
 
 impl Default for SharedLossPerceptronConfig {
     fn default() -> Self {
-        Self { p: 1.0, c: 1.0, norm: LossNorm::default() }
+        Self { p: Tunable::Fixed(1.0), c: 1.0, norm: LossNorm::default(), kernel: KernelConfig::default() }
     }
 }
 
@@ -100,6 +105,7 @@ impl Parameters for SharedLossPerceptronConfig {
     fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems: Vec<_> = check_p(self.p).into_iter().collect();
         problems.extend(check_positive("c", self.c));
+        problems.extend(self.kernel.validate().into_iter().map(|problem| problem.within("kernel")));
         problems
     }
 }
@@ -120,9 +126,9 @@ impl SharedLossPerceptron {
         title: "matrix Perceptron with updates shared by a norm of the losses",
         paper: "MP10 Remark 12",
         protocol: Protocol::AllTasks,
-        predict_cost: "O(K s)",
+        predict_cost: "O(K s); O(m s) with a kernel",
         update_cost: "O(K^2 s + K^3)",
-        memory: "d K + K^2",
+        memory: "d K + K^2; with a kernel the examples with a loss",
         most_tasks: Some(MOST_TASKS),
         cost_class: CostClass::PerPair,
         keeps_examples: false,
@@ -200,6 +206,10 @@ impl Inspect for SharedLossPerceptron {
         self.columns.weights(task)
     }
 
+    fn supports(&self) -> Option<Vec<Support>> {
+        self.columns.supports()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.columns.heap_bytes()
     }
@@ -221,9 +231,9 @@ impl Algorithm for SharedLossPerceptron {
     fn build(
         config: &SharedLossPerceptronConfig,
         tasks: &Tasks,
-        _: Option<u32>,
+        features: Option<u32>,
     ) -> Result<Self, ConfigError> {
-        let columns = Columns::new(config.p as u32, &KernelConfig::default(), tasks.count());
+        let columns = Columns::new(half_exponent(config.p, features), &config.kernel, tasks.count());
         Ok(Self { columns, c: config.c, norm: config.norm, seen: 0 })
     }
 

@@ -15,6 +15,15 @@ pub struct Geometry {
     blocks: Vec<(Vec<TaskId>, Symmetric)>,
 }
 
+/// How well a graph is connected.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Connectivity {
+    /// The second smallest eigenvalue of L, which is not 0: the graph is connected.
+    pub(super) lambda_2: f64,
+    /// c_G: the largest `R_ii`.
+    pub(super) largest: f64,
+}
+
 /// Tasks closer together than this, relative to their centroid, count as equal.
 const EQUAL: f64 = 1e-12;
 
@@ -68,6 +77,15 @@ impl Geometry {
         let across = |known| self.relation(TaskId(1), TaskId(0), known);
         matches!(self.interaction, Interaction::Uniform(_))
             && (between(2), across(2)) != (between(3), across(3))
+    }
+
+    /// How well a graph of all these tasks is connected; none where there is no such graph. MP10 section 3.3:
+    /// `c_G <= 1/K + (1 - 1/K) / (1 + lambda_2)`.
+    pub(super) fn connectivity(&self, tasks: usize) -> Option<Connectivity> {
+        let [(members, a)] = &self.blocks[..] else { return None };
+        let lambda_2 = a.eigenvalues().get(1)? - 1.0;
+        let largest = members.iter().map(|task| self.relation(*task, *task, tasks)).fold(0.0, f64::max);
+        (members.len() == tasks).then_some(Connectivity { lambda_2, largest })
     }
 
     /// `u'(A x I)u`; infinite for unequal tasks that are learnt as one.
@@ -186,6 +204,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A path's lambda_2 is 2 - 2 cos(pi / K), a clique's is K, where the bound on c_G is c_G itself.
+    #[test]
+    fn connectivity_bounds_the_largest_rate() {
+        let tasks = Tasks::numbered(5);
+        let path = r#"{"graph": {"edges": [["1", "2"], ["2", "3"], ["3", "4"], ["4", "5"]]}}"#;
+        let found = geometry(path, &tasks).connectivity(5).unwrap();
+        assert!((found.lambda_2 - (2.0 - 2.0 * (std::f64::consts::PI / 5.0).cos())).abs() < 1e-12);
+        assert!(found.largest < 0.2 + 0.8 / (1.0 + found.lambda_2), "{found:?}");
+        let pairs = (1..=5).flat_map(|j| (1..j).map(move |i| format!(r#"["{i}", "{j}"]"#)));
+        let clique = format!(r#"{{"graph": {{"edges": [{}]}}}}"#, pairs.collect::<Vec<_>>().join(","));
+        let found = geometry(&clique, &tasks).connectivity(5).unwrap();
+        assert!((found.lambda_2 - 5.0).abs() < 1e-9 && (found.largest - 2.0 / 6.0).abs() < 1e-9, "{found:?}");
+        assert!((found.largest - (0.2 + 0.8 / 6.0)).abs() < 1e-9);
+        let parts = geometry(r#"{"graph": {"edges": [["1", "2"], ["3", "4"]]}}"#, &tasks);
+        assert_eq!((parts.connectivity(5), geometry("\"pairwise\"", &tasks).connectivity(5)), (None, None));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! hinge losses` for some theta, c the rate of Theorem 1. For a few of them, dual coordinate ascent in the geometry of
 //! A, in the order of the stream, gives a direction; then the length is searched. The best has the least right-hand side
 //! *in advance*, with losses over all rounds: over mistaken rounds alone, u = 0 would promise whatever was found.
-//! Nothing is random.
+//! Beside them stands what labels alone say, where a feature is in every example: each task's usual label, and that of all.
+//! Where none of these is better than u = 0, a longer search in more geometries makes sure. Nothing is random.
 
 use super::Parts;
 use super::comparator::Comparator;
@@ -20,17 +21,53 @@ const THETAS: [f64; 6] = [16.0, 4.0, 1.0, 0.25, 0.0625, 0.004];
 /// Walks over the stream for each.
 const PASSES: usize = 8;
 
+/// The same of the longer search.
+const MORE_THETAS: [f64; 10] = [256.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25];
+const MORE_PASSES: usize = 20;
+
+/// How long directions are sought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Search {
+    Usual,
+    Long,
+}
+
+/// Directions along features that every example has: the usual label of each task, and that of all of them.
+pub(super) fn constant_directions(transcript: &Transcript) -> Vec<Comparator> {
+    let tasks = transcript.tasks();
+    let (mut counts, mut sums) = (IndexMap::<f64>::default(), vec![0.0; tasks]);
+    for example in (0..transcript.len()).map(|at| transcript.example(at)) {
+        example
+            .features
+            .iter()
+            .filter(|pair| pair.1 == 1.0)
+            .for_each(|(feature, _)| *counts.entry(feature) += 1.0);
+        sums[example.task.index()] += example.label;
+    }
+    let everywhere = counts.sorted().into_iter().find(|(_, count)| *count == transcript.len() as f64);
+    let Some((feature, _)) = everywhere else { return Vec::new() };
+    let usual = sums.iter().sum::<f64>().signum();
+    let of_all = Comparator::new((0..tasks).map(|_| [(feature, usual)]));
+    let of_each =
+        Comparator::new(sums.iter().map(|sum| [(feature, if *sum == 0.0 { 0.0 } else { sum.signum() })]));
+    vec![of_all, of_each]
+}
+
 /// Directions of good comparators in a geometry.
-pub(super) fn directions(transcript: &Transcript, geometry: &Geometry) -> Vec<Comparator> {
+pub(super) fn directions(transcript: &Transcript, geometry: &Geometry, search: Search) -> Vec<Comparator> {
+    let (thetas, passes) = match search {
+        Search::Usual => (&THETAS[..], PASSES),
+        Search::Long => (&MORE_THETAS[..], MORE_PASSES),
+    };
     let rate = largest_possible_rate(transcript, geometry);
     if rate == 0.0 || !rate.is_finite() {
         return Vec::new();
     }
     let mut ascent = Ascent::new(transcript, geometry);
     let mut found = Vec::new();
-    for theta in THETAS {
+    for theta in thetas {
         let most = 1.0 / (2.0 * theta * rate);
-        for _ in 0..PASSES {
+        for _ in 0..passes {
             (0..transcript.len()).for_each(|at| ascent.step(at, most));
         }
         found.push(ascent.comparator());

@@ -13,7 +13,7 @@
 //! through with the last A.
 
 use super::comparator::{Comparator, dot, merge_dot};
-use super::geometry::Geometry;
+use super::geometry::{Connectivity, Geometry};
 use super::transcript::Transcript;
 use super::{Formula, Parts, Scope};
 
@@ -57,7 +57,12 @@ pub(super) fn parts(
         }
         Told::Corollary5 => {
             let quadratic = geometry.quadratic(u);
-            (quadratic, vec![("sum over edges |u_i - u_j|^2", quadratic - lengths)])
+            let mut details = vec![("sum over edges |u_i - u_j|^2", quadratic - lengths)];
+            if let Some(Connectivity { lambda_2, largest }) = geometry.connectivity(transcript.tasks()) {
+                let at_most = 1.0 / tasks + (1.0 - 1.0 / tasks) / (1.0 + lambda_2);
+                details.extend([("lambda_2", lambda_2), ("c_G", largest), ("c_G by lambda_2", at_most)]);
+            }
+            (quadratic, details)
         }
     };
     details.insert(0, ("rate", rate));

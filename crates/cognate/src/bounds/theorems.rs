@@ -3,7 +3,7 @@
 use super::budget::{Budgeted, LEAST_BUDGET};
 use super::comparator::Comparator;
 use super::geometry::Geometry;
-use super::hindsight::{best_length, directions};
+use super::hindsight::{Search, best_length, constant_directions, directions};
 use super::perceptron::{self, BestCoupling, Rate, Told, best_coupling};
 use super::regret::Regret;
 use super::schatten::{self, SharedLoss};
@@ -14,6 +14,7 @@ use crate::choice::{NoParameters, Tunable};
 use crate::interaction::{CoupledConfig, Edges, GraphConfig, InteractionConfig};
 use crate::kernel::{Budget, KernelConfig, LinearConfig};
 use crate::tasks::Tasks;
+use crate::weights::HalfExponent;
 
 /// The ids of the learners that have a bound.
 pub(super) fn learners() -> Vec<&'static str> {
@@ -96,11 +97,13 @@ impl Theorems {
             }
             LearnerConfig::SchattenPerceptron(config) => {
                 check_kernel(&config.kernel)?;
-                (vec![Claim::Theorem9 { p: half_exponent(config.p)? }], independent())
+                (vec![Claim::Theorem9 { p: half_exponent(config.p, tasks, features)? }], independent())
             }
             LearnerConfig::SharedLossPerceptron(config) => {
+                check_kernel(&config.kernel)?;
                 let c = positive("c", config.c, "the bound is for a positive number")?;
-                let shared = SharedLoss { p: half_exponent(config.p)?, c, norm: config.norm };
+                let shared =
+                    SharedLoss { p: half_exponent(config.p, tasks, features)?, c, norm: config.norm };
                 (vec![Claim::Remark12(shared)], independent())
             }
             LearnerConfig::BudgetRandom(config) => {
@@ -174,16 +177,34 @@ impl Theorems {
                 |u: &Comparator| self.certificate(claim, transcript, u).map(|found| found.in_advance);
             return Ok(if promise(&found)? <= promise(&zero)? { found } else { zero });
         }
-        let mut found = directions(transcript, &self.geometry);
+        let others = [independent(), InteractionConfig::Pairwise(NoParameters::default())];
+        let others =
+            others.iter().map(|other| Geometry::new(other, &Tasks::open())).collect::<Result<Vec<_>, _>>()?;
+        let mut found = constant_directions(transcript);
+        found.extend(directions(transcript, &self.geometry, Search::Usual));
         if !matches!(claim, Claim::Perceptron(_) | Claim::Theorem8 { .. }) {
             // Another norm may like tasks nearer to each other, or further apart.
-            for other in [independent(), InteractionConfig::Pairwise(NoParameters::default())] {
-                found.extend(directions(transcript, &Geometry::new(&other, &Tasks::open())?));
-            }
+            found.extend(others.iter().flat_map(|other| directions(transcript, other, Search::Usual)));
         }
+        let best = self.best_of(claim, transcript, found)?;
+        if !best.is_zero() {
+            return Ok(best);
+        }
+        let more = std::iter::once(&self.geometry).chain(&others);
+        let found = more.flat_map(|geometry| directions(transcript, geometry, Search::Long)).collect();
+        self.best_of(claim, transcript, found)
+    }
+
+    /// The comparator with the least right-hand side in advance along these directions; zero where none is better.
+    fn best_of(
+        &self,
+        claim: Claim,
+        transcript: &Transcript,
+        directions: Vec<Comparator>,
+    ) -> Result<Comparator, BoundError> {
         let zero = Comparator::zero(transcript.tasks());
         let mut best = (self.certificate(claim, transcript, &zero)?.in_advance, zero);
-        for direction in found {
+        for direction in directions {
             let margins = signed_margins(transcript, &direction);
             if let Claim::Budget(budgeted) = claim {
                 // The length is limited: some steps up to the longest.
@@ -372,7 +393,16 @@ fn positive(name: &'static str, value: f64, expected: &'static str) -> Result<f6
 }
 
 /// p of a Schatten norm.
-fn half_exponent(p: f64) -> Result<u32, BoundError> {
+fn half_exponent(p: Tunable, tasks: &Tasks, features: Option<u32>) -> Result<u32, BoundError> {
+    let p = match p {
+        Tunable::Fixed(p) => p,
+        Tunable::Auto => {
+            let expected = "p follows the number of tasks, which must have been declared for the bound";
+            let refused = || BoundError::Parameter { name: "p", found: "auto".to_owned(), expected };
+            let tasks = tasks.limit().ok_or_else(refused)?;
+            f64::from(HalfExponent::Logarithm { features }.among(tasks))
+        }
+    };
     if p.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&p) {
         Ok(p as u32)
     } else {

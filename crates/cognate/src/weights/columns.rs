@@ -16,7 +16,7 @@ use crate::linalg::{Symmetric, all_finite, check_all_finite, dot};
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
     /// The gradient is of half the squared Schatten 2p-norm.
-    p: u32,
+    p: HalfExponent,
     tasks: usize,
     vectors: Vectors,
     /// V'V.
@@ -28,6 +28,27 @@ pub(crate) struct Columns {
     overflowed: bool,
 }
 
+/// p, which may follow the number of tasks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum HalfExponent {
+    /// This number.
+    Fixed(u32),
+    /// MP10 Remark 10: the logarithm of the smaller of d, if it is known, and K, rounded up.
+    Logarithm { features: Option<u32> },
+}
+
+impl HalfExponent {
+    pub(crate) fn among(self, tasks: usize) -> u32 {
+        match self {
+            Self::Fixed(p) => p,
+            Self::Logarithm { features } => {
+                let rank = features.map_or(tasks, |features| tasks.min(features as usize));
+                (rank.max(1) as f64).ln().ceil().max(1.0) as u32
+            }
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Vectors {
     Weights(TaskRows),
@@ -35,7 +56,7 @@ enum Vectors {
 }
 
 impl Columns {
-    pub(crate) fn new(p: u32, kernel: &KernelConfig, tasks: usize) -> Self {
+    pub(crate) fn new(p: HalfExponent, kernel: &KernelConfig, tasks: usize) -> Self {
         let vectors = if kernel.is_plain() {
             Vectors::Weights(TaskRows::new(tasks))
         } else {
@@ -115,7 +136,7 @@ impl Columns {
 
     /// Computes the gradient after additions.
     pub(crate) fn follow(&mut self) {
-        self.mixing = self.gram.schatten_gradient(self.p);
+        self.mixing = self.gram.schatten_gradient(self.p.among(self.tasks));
         self.followed = self.tasks;
     }
 
@@ -191,7 +212,7 @@ impl Columns {
             .filter(|followed| *followed <= tasks)
             .ok_or_else(|| StateError::new("the gradient is of more tasks than there are"))?;
         let then = Symmetric::from_fn(self.followed, |row, column| self.gram.entry(row, column));
-        self.mixing = then.schatten_gradient(self.p).grown(tasks);
+        self.mixing = then.schatten_gradient(self.p.among(self.followed)).grown(tasks);
         // Inner products of no vectors at all may have a gradient that is no number.
         if !self.mixing.is_finite() {
             return Err(StateError::new("the inner products of the tasks' vectors have no finite gradient"));

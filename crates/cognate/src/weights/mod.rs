@@ -24,7 +24,7 @@ mod slot_tables;
 pub(crate) mod task_rows;
 mod total_tree;
 
-pub(crate) use columns::{Columns, ColumnsState};
+pub(crate) use columns::{Columns, ColumnsState, HalfExponent};
 pub(crate) use gram_rows::{Change, GramRows, GramRowsState};
 pub(crate) use norm::Norm;
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
