@@ -2,7 +2,8 @@
 //!
 //! R is a formula where it can be: for the complete graph, for none, and for every component in which all tasks are
 //! joined alike. Other components are inverted, each on its own, so that unrelated tasks have an exact zero between
-//! them.
+//! them. In place of I + L there may be any positive semi-definite A (MB12 section 3): R is its inverse, or, where it has
+//! none, as L itself, its pseudo-inverse (footnote 1). Then entries of R may be negative.
 
 use std::path::PathBuf;
 
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::files::InteractionFileError;
 use super::{
-    Edge, Edges, GraphConfig, InteractionConfig, Place, Scales, Uniform, WeightedEdge, block_of_a,
-    components, found_edges,
+    Edge, Edges, GraphConfig, InteractionConfig, MatrixConfig, Place, Scales, Uniform, WeightedEdge,
+    block_of_a, components, found_edges, matrix_as_given,
 };
 use crate::choice::{NoParameters, allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem};
@@ -34,6 +35,8 @@ pub enum TaskGraphConfig {
     Edges(Vec<Edge>),
     /// Those of a file with one edge per line: two task names and an optional weight
     File(PathBuf),
+    /// No graph, but A itself, symmetric and positive semi-definite: R is its inverse, or its pseudo-inverse
+    Matrix(MatrixConfig),
 }
 
 choice!(TaskGraphConfig, "a task graph");
@@ -54,6 +57,7 @@ impl TaskGraphConfig {
             Self::Disconnected(_) => InteractionConfig::Independent(NoParameters {}),
             Self::Edges(edges) => graph(Some(Edges::List(edges.clone())), None),
             Self::File(file) => graph(None, Some(file.clone())),
+            Self::Matrix(matrix) => InteractionConfig::Matrix(matrix.clone()),
         }
     }
 
@@ -63,20 +67,40 @@ impl TaskGraphConfig {
             let message = "`file` has not been read; resolve the config first";
             return vec![ConfigProblem::new("graph", message)];
         }
-        self.to_interaction().validate()
+        let problems = self.to_interaction().validate();
+        match self {
+            Self::Matrix(_) => problems.into_iter().map(|problem| problem.within("graph")).collect(),
+            _ => problems,
+        }
     }
 
     /// Declares the tasks that the graph names.
     pub(crate) fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
-        self.to_interaction().declare(tasks)
+        let declared = self.to_interaction().declare(tasks);
+        match self {
+            Self::Matrix(_) => declared.map_err(|error| error.within("graph")),
+            _ => declared,
+        }
     }
 
-    /// Replaces a file by what is in it.
-    pub(crate) fn read_file(&mut self) -> Result<(), InteractionFileError> {
-        if let Self::File(path) = self {
-            *self = Self::Edges(super::files::read_edge_file(path)?);
+    /// Replaces a file by what is in it; returns the task names that the header of a matrix gives.
+    pub(crate) fn read_file(
+        &mut self,
+        declared: Option<&[String]>,
+    ) -> Result<Option<Vec<String>>, InteractionFileError> {
+        match self {
+            Self::File(path) => *self = Self::Edges(super::files::read_edge_file(path)?),
+            Self::Matrix(_) => {
+                let mut interaction = self.to_interaction();
+                let names = interaction.read_file(declared)?;
+                if let InteractionConfig::Matrix(matrix) = interaction {
+                    *self = Self::Matrix(matrix);
+                }
+                return Ok(names);
+            }
+            _ => {}
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Builds R for tasks that [`Self::declare`] has named.
@@ -86,6 +110,10 @@ impl TaskGraphConfig {
             Self::Complete(_) => TaskGraph::Uniform(Uniform::Pairwise),
             Self::Disconnected(_) => TaskGraph::Uniform(Uniform::Independent),
             Self::Edges(edges) => TaskGraph::Components(Components::build(edges, tasks)?),
+            Self::Matrix(matrix) => {
+                let (members, a) = matrix_as_given(matrix, tasks).map_err(|error| error.within("graph"))?;
+                TaskGraph::Components(Components::of_matrix(&members, &a)?)
+            }
             Self::File(_) => unreachable!("`validate` refuses a file that has not been read"),
         })
     }
@@ -167,6 +195,41 @@ impl Components {
         Ok(built)
     }
 
+    /// R of a given A, one connected part at a time.
+    fn of_matrix(tasks: &[TaskId], a: &Symmetric) -> Result<Self, ConfigError> {
+        let problem = |message: String| ConfigProblem::new("graph.matrix.rows", message);
+        let mut built = Self::default();
+        let mut placed = vec![false; tasks.len()];
+        for first in 0..tasks.len() {
+            if std::mem::replace(&mut placed[first], true) {
+                continue;
+            }
+            let (mut rows, mut next) = (vec![first], 0);
+            while let Some(row) = rows.get(next).copied() {
+                next += 1;
+                let joined = (0..tasks.len()).filter(|column| a.entry(row, *column) != 0.0);
+                for column in joined {
+                    if !std::mem::replace(&mut placed[column], true) {
+                        rows.push(column);
+                    }
+                }
+            }
+            rows.sort_unstable();
+            let part = Symmetric::from_fn(rows.len(), |row, column| a.entry(rows[row], rows[column]));
+            let relation = match part.try_inverse() {
+                Ok(inverse) => inverse,
+                Err(error) => part.pseudo_inverse().ok_or_else(|| problem(error.to_string()))?,
+            };
+            if let Some(at) = (0..rows.len()).find(|at| relation.entry(*at, *at) <= 0.0) {
+                let message = format!("row {} leaves its task nothing to learn with", rows[at] + 1);
+                return Err(problem(message).into());
+            }
+            let members: Vec<TaskId> = rows.iter().map(|row| tasks[*row]).collect();
+            built.push(&members, Component::Dense { tasks: members.clone(), relation });
+        }
+        Ok(built)
+    }
+
     fn push(&mut self, members: &[TaskId], component: Component) {
         for (column, task) in members.iter().enumerate() {
             if self.place.len() <= task.index() {
@@ -243,13 +306,13 @@ impl TaskGraph {
         }
     }
 
-    /// sum_j |R\[task, j\]| among `tasks` tasks and the task itself; no entry of R is negative.
+    /// sum_j |R\[task, j\]| among `tasks` tasks and the task itself.
     pub(crate) fn influence(&self, task: TaskId, tasks: usize) -> f64 {
         match self {
             Self::Uniform(rule) => rule.influence(tasks.max(task.index() + 1)),
             Self::Components(components) => components.place(task).map_or(1.0, |place| {
                 let component = &components.list[place.block];
-                (0..component.size()).map(|column| component.entry(place.column, column)).sum()
+                (0..component.size()).map(|column| component.entry(place.column, column).abs()).sum()
             }),
         }
     }
@@ -319,6 +382,50 @@ mod tests {
         assert_eq!((r(0, 3), r(3, 0), r(6, 6), r(6, 0), r(9, 9)), (0.0, 0.0, 1.0, 0.0, 1.0));
         assert_eq!((graph.largest_diagonal(7), graph.scale(7)), (1.0, 1.0));
         assert!((graph.largest_diagonal(6) - 0.625).abs() < 1e-15);
+    }
+
+    /// I + L as a matrix is the graph; L itself has a pseudo-inverse, which for the complete graph is (I - 11'/K) / K.
+    #[test]
+    fn a_matrix_takes_the_place_of_the_graph() {
+        let built = |json: &str| {
+            let (config, mut tasks) = (config(json), Tasks::open());
+            config.declare(&mut tasks)?;
+            config.build(&tasks).map(|graph| (graph, tasks.len()))
+        };
+        let edges = r#"{"edges": [[1, 2], [2, 3, 0.5]]}"#;
+        let rows =
+            r#"{"matrix": {"rows": [[2, -1, 0, 0], [-1, 2.5, -0.5, 0], [0, -0.5, 1.5, 0], [0, 0, 0, 1]]}}"#;
+        let graph = config(edges).build(&Tasks::numbered(4)).unwrap();
+        let (matrix, size) = built(rows).unwrap();
+        let laplacian = r#"{"matrix": {"rows": [[2, -1, -1], [-1, 2, -1], [-1, -1, 2]]}}"#;
+        let (complete, _) = built(laplacian).unwrap();
+        assert_eq!(size, 4);
+        for i in (0..4).map(TaskId) {
+            for j in (0..4).map(TaskId) {
+                assert!((graph.row(i, 4).entry(j) - matrix.row(i, 4).entry(j)).abs() < 1e-14);
+                if i.0 < 3 && j.0 < 3 {
+                    let expected = if i == j { 2.0 / 9.0 } else { -1.0 / 9.0 };
+                    assert!((complete.row(i, 3).entry(j) - expected).abs() < 1e-14);
+                }
+            }
+            assert!((graph.influence(i, 4) - matrix.influence(i, 4)).abs() < 1e-14);
+        }
+        assert_eq!(matrix.row(TaskId(0), 4).entry(TaskId(3)), 0.0, "exactly");
+        assert!((complete.influence(TaskId(0), 3) - 4.0 / 9.0).abs() < 1e-14);
+        assert!((complete.largest_diagonal(3) - 2.0 / 9.0).abs() < 1e-14);
+        for (rows, message) in [
+            ("[[1, 2], [2, 1]]", "graph.matrix.rows: "),
+            ("[[1, 0], [0, 0]]", "graph.matrix.rows: row 2 leaves its task nothing to learn with"),
+            ("[[1, 0.5], [0.4, 1]]", "graph.matrix.rows: "),
+        ] {
+            let error = built(&format!(r#"{{"matrix": {{"rows": {rows}}}}}"#)).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
+        let neither = config(r#"{"matrix": {}}"#).validate();
+        assert_eq!(
+            (neither[0].path.as_str(), neither[0].message.as_str()),
+            ("graph.matrix", "`rows` or `file` is missing")
+        );
     }
 
     proptest! {

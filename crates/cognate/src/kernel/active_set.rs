@@ -278,8 +278,11 @@ impl<C: BudgetParameters> Parameters for C {
         self.common().graph.declare(tasks)
     }
 
-    fn read_files(&mut self, _: Option<&[String]>) -> Result<Option<Vec<String>>, InteractionFileError> {
-        self.graph_mut().read_file().map(|()| None)
+    fn read_files(
+        &mut self,
+        declared: Option<&[String]>,
+    ) -> Result<Option<Vec<String>>, InteractionFileError> {
+        self.graph_mut().read_file(declared)
     }
 
     /// Two matrices, where there are any, which may be twice as wide as they are full.

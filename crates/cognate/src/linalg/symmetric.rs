@@ -275,6 +275,19 @@ impl Symmetric {
         sound.then_some(inverse)
     }
 
+    /// The pseudo-inverse of a positive semi-definite matrix; none for another, or for one that is 0 but for rounding.
+    pub(crate) fn pseudo_inverse(&self) -> Option<Self> {
+        let spectrum = self.is_finite().then(|| self.spectrum()).flatten()?;
+        let largest = *spectrum.values.last()?;
+        let least = LEAST_CONDITION * largest * self.size as f64;
+        if largest <= 0.0 || spectrum.values[0] < -least {
+            return None;
+        }
+        let inverse = |value: &f64| if *value > least { 1.0 / value } else { 0.0 };
+        let inverses: Vec<f64> = spectrum.values.iter().map(inverse).collect();
+        Some(spectrum.with_values(&inverses)).filter(Self::is_finite)
+    }
+
     /// The inverse of a positive definite matrix.
     ///
     /// # Errors

@@ -92,12 +92,18 @@ conformance! {
         relation_perceptron_a_von_neumann = r#"{"relation-perceptron": {"multiplier": "a", "start": 0.2,
             "relation": "von-neumann", "eta": 0.001}}"#,
         relation_perceptron_scale_free = r#"{"relation-perceptron": {"relation": "scale-free"}}"#,
+        relation_perceptron_scale_free_forgetful =
+            r#"{"relation-perceptron": {"relation": "scale-free", "forget": 30}}"#,
         relation_perceptron_scale_free_primed =
             r#"{"relation-perceptron": {"relation": "scale-free", "priming": 50, "shrink": 0.1, "start": 0.5}}"#,
         budget_random = r#""budget-random""#,
         budget_random_small = r#"{"budget-random": {"budget": 7, "kernel": "gaussian", "seed": 3}}"#,
         budget_random_graph =
             r#"{"budget-random": {"budget": 20, "graph": {"edges": [["b", "a"], ["7", "c"], ["c", "a", 0.5]]}}}"#,
+        budget_random_matrix = r#"{"budget-random": {"budget": 20, "graph": {"matrix": {"rows":
+            [[2, -1, -1, 0], [-1, 2, -1, 0], [-1, -1, 2, 0], [0, 0, 0, 1]]}}}}"#,
+        budget_shared_projectron_matrix = r#"{"budget-shared-projectron": {"budget": 20, "kernel": "gaussian",
+            "graph": {"matrix": {"rows": [[2, -1, -1, 0], [-1, 2, -1, 0], [-1, -1, 2, 0], [0, 0, 0, 1]]}}}}"#,
         budget_random_bytes = r#"{"budget-random": {"budget": "20kB"}}"#,
         budget_forgetron = r#""budget-forgetron""#,
         budget_forgetron_small = r#"{"budget-forgetron": {"budget": 7, "bound": 0.5}}"#,
@@ -122,6 +128,9 @@ conformance! {
         budget_shared_projectron_bytes = r#"{"budget-shared-projectron": {"budget": "20kB", "kernel": "gaussian"}}"#,
         schatten_perceptron = r#""schatten-perceptron""#,
         schatten_perceptron_one = r#"{"schatten-perceptron": {"p": 1}}"#,
+        schatten_perceptron_auto = r#"{"schatten-perceptron": {"p": "auto"}}"#,
+        shared_loss_perceptron_gaussian =
+            r#"{"shared-loss-perceptron": {"p": "auto", "c": 0.1, "norm": "l2", "kernel": "gaussian"}}"#,
         schatten_perceptron_high = r#"{"schatten-perceptron": {"p": 50}}"#,
         schatten_perceptron_gaussian = r#"{"schatten-perceptron": {"p": 3, "kernel": "gaussian"}}"#,
         shared_loss_perceptron = r#""shared-loss-perceptron""#,
