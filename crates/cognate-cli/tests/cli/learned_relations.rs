@@ -43,7 +43,7 @@ fn bad_parameters_name_themselves() {
         (
             "priming=often",
             "--set priming=often: invalid value: string \"often\", expected a number of rounds, a percentage \
-             like \"50%\", or \"auto\"",
+             like \"50%\", \"auto\" or \"pass\"",
         ),
         (
             "relation=scale-fre",

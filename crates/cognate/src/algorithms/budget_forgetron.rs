@@ -7,7 +7,8 @@
 //! State: at most B mistaken examples (x_s, i_s) with coefficients beta_s, which all tasks share; mistakes M, the damage
 //! done Q, the largest k(x, x) seen.
 //!
-//! Predict: f_i(x) = sum_s beta_s R[i, i_s] k(x_s, x), where R = (I + L)^-1 of the task graph with the tasks met so far.
+//! Predict: f_i(x) = sum_s beta_s R[i, i_s] k(x_s, x), where R = (I + L)^-1 of the task graph with the tasks met so far,
+//! or the (pseudo-)inverse of `graph.matrix`.
 //! Update, after a mistake: the example is kept with beta = y. Once B are there, it takes the slot of the oldest one, r,
 //! and before r goes all coefficients shrink by phi, the largest chi in (0, 1] with
 //!   Psi(|beta_r| chi, y_r chi f_{i_r}(x_r)) + Q <= 15/32 c^2 M,     Psi(lambda, mu) = c^2 lambda^2 + 2 c^2 lambda - 2 lambda mu;

@@ -6,7 +6,8 @@
 //! Protocol: one task per round.
 //!
 //! State: at most B mistaken examples (x_s, i_s) with coefficients beta_s, which all tasks share; P = H^-1 of their Gram
-//! matrix H under the multitask kernel K([x, i], [z, j]) = R[i, j] k(x, z), where R = (I + L)^-1 of the task graph.
+//! matrix H under the multitask kernel K([x, i], [z, j]) = R[i, j] k(x, z), where R = (I + L)^-1 of the task graph,
+//! or the (pseudo-)inverse of `graph.matrix`.
 //!
 //! Predict: f_i(x) = sum_s beta_s K([x_s, i_s], [x, i]).
 //! Update, after a mistake at (x_t, i_t): with k the column of its kernel values, alpha = P k and r^2 = K_tt - k'alpha,

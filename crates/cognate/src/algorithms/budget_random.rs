@@ -6,7 +6,8 @@
 //!
 //! State: at most B mistaken examples (x_s, i_s, y_s), which all tasks share; the number of evictions.
 //!
-//! Predict: sum_s y_s R[i, i_s] k(x_s, x), where R = (I + L)^-1 of the task graph with the tasks met so far.
+//! Predict: sum_s y_s R[i, i_s] k(x_s, x), where R = (I + L)^-1 of the task graph with the tasks met so far, or
+//! the (pseudo-)inverse of `graph.matrix`.
 //! Update, after a mistake: the example is kept, once B are there in the slot of one drawn from them (line 9).
 //!
 //! Cost: predict O(B s); examples of unrelated tasks are skipped. Update O(s). Memory: B examples.

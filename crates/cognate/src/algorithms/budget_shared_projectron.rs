@@ -9,7 +9,7 @@
 //! they err (`sets`).
 //!
 //! Predict: f_i(x) = sum_s (beta_i)_s k(x_s, x).
-//! Update, after a mistake at (x_t, i_t), R = (I + L)^-1 of the task graph: with k the column of its kernel values,
+//! Update, after a mistake at (x_t, i_t), R = (I + L)^-1 of the task graph or the (pseudo-)inverse of `graph.matrix`: with k the column of its kernel values,
 //! alpha = P k and r^2 = k(x_t, x_t) - k'alpha,
 //! - r <= threshold: beta_l += y R[l, i_t] alpha for every task l, nothing is kept (line 6);
 //! - else it is kept with (beta_l)_t = y R[l, i_t] (line 10). Once B are there, it takes the slot of the r with the least

@@ -215,15 +215,17 @@ impl Components {
                 }
             }
             rows.sort_unstable();
+            if let Some(row) = rows.iter().find(|row| a.entry(**row, **row) == 0.0) {
+                let message = format!("row {} leaves its task nothing to learn with", row + 1);
+                return Err(problem(message).into());
+            }
             let part = Symmetric::from_fn(rows.len(), |row, column| a.entry(rows[row], rows[column]));
             let relation = match part.try_inverse() {
                 Ok(inverse) => inverse,
-                Err(error) => part.pseudo_inverse().ok_or_else(|| problem(error.to_string()))?,
+                Err(error) => {
+                    part.pseudo_inverse().ok_or_else(|| problem(format!("{error}, or semi-definite")))?
+                }
             };
-            if let Some(at) = (0..rows.len()).find(|at| relation.entry(*at, *at) <= 0.0) {
-                let message = format!("row {} leaves its task nothing to learn with", rows[at] + 1);
-                return Err(problem(message).into());
-            }
             let members: Vec<TaskId> = rows.iter().map(|row| tasks[*row]).collect();
             built.push(&members, Component::Dense { tasks: members.clone(), relation });
         }

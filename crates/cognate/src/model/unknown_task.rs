@@ -1,10 +1,11 @@
 //! An example of an unknown task: whose is it?
 //!
-//! LR11, section 7, leaves open what to do where it is not known which task an example belongs to. The answer here is our
-//! own: the task whose margin m is surest, |m| / sqrt(1 + pi v / 8), with v the variance of the margin where the learner
-//! knows it (`adaptive`), else 0. For log-odds that is how far the probability, averaged over what is not known, is from
-//! 1/2. The lead is by how much it is surer than the next: a query that asks for labels near a margin of 0 asks for the
-//! task near a lead of 0. Among equals it is the task met first. Nothing is learnt from such an example.
+//! LR11, section 7, leaves as future work what to do where the task of an example is revealed only if one asks for it. The
+//! answer here is our own, and needs no label: the task whose margin m is surest, |m| / sqrt(1 + pi v / 8), with v the
+//! variance of the margin where the learner knows it (`adaptive`), else 0. For log-odds that is how far the probability,
+//! averaged over what is not known, is from 1/2. The lead is by how much it is surer than the next: a query that asks for
+//! labels near a margin of 0 asks for the task near a lead of 0. Among equals it is the task met first. Nothing is learnt
+//! from such an example.
 //!
 //! Cost: O(K) margins.
 

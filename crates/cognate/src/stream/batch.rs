@@ -138,7 +138,8 @@ impl Batch {
                 return Err(StreamError::ForeignTask { task: name.clone() });
             }
         }
-        match self.tasks.iter().max() {
+        let known = |task: &&TaskId| !self.has_unknown || **task != TaskId::UNKNOWN;
+        match self.tasks.iter().filter(known).max() {
             Some(task) if task.index() >= tasks.len() => {
                 Err(StreamError::ForeignTask { task: format!("number {}", task.0) })
             }

@@ -114,7 +114,8 @@ impl OfTask {
 
     /// Fades, by what the task has seen since the last example that was taken.
     fn fade(&mut self, half_life: f64) {
-        let since = if self.seen <= ALL_TAKEN { 1.0 } else { ONE_IN as f64 };
+        // The first of the one in eight follows the last of those that are all taken.
+        let since = if self.seen <= ALL_TAKEN + 1 { 1.0 } else { ONE_IN as f64 };
         let kept = (-since / half_life).exp2();
         self.count *= kept;
         wide(|| self.edges.iter_mut().chain(&mut self.squares).for_each(|sum| *sum *= kept));
