@@ -611,7 +611,8 @@ pub(crate) struct BoundArgs {
     /// The model
     #[arg(long, value_name = "M")]
     pub(crate) model: PathBuf,
-    /// Vectors to compare with, CSV as `cognate inspect --weights` prints it: task, feature, value
+    /// Vectors to compare with, CSV as `cognate inspect --weights` prints it: task, feature, value; with the header
+    /// `from,task,feature,value` vectors that move (`budget-random`), `from` the number of the example from which they hold
     #[arg(long, value_name = "FILE")]
     pub(crate) comparator: Option<PathBuf>,
     /// Print the certificates as JSON

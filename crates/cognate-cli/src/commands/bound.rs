@@ -33,12 +33,11 @@ pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {
     let bar = spinner(quiet).with_message("learning the stream again");
     let transcript = replay(args, &model)?;
     bar.set_message("computing the bounds");
-    let comparator = match given {
-        Some(comparator) => comparator,
-        None => theorems.hindsight(&transcript)?,
+    let (certificates, coupling) = match given.as_deref() {
+        Some(sequence @ [_, _, ..]) => (theorems.certify_moving(&transcript, sequence)?, None),
+        Some([(_, comparator)]) => certified(&theorems, &transcript, comparator)?,
+        _ => certified(&theorems, &transcript, &theorems.hindsight(&transcript)?)?,
     };
-    let certificates = theorems.certify(&transcript, &comparator)?;
-    let coupling = theorems.best_coupling(&transcript, &comparator);
     bar.finish_and_clear();
     if args.json {
         output::print_json(&json!({
@@ -61,6 +60,15 @@ pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {
     } else {
         Err(CheckFailed(format!("violated: {}", violated.join(", "))).into())
     }
+}
+
+fn certified(
+    theorems: &Theorems,
+    transcript: &Transcript,
+    comparator: &Comparator,
+) -> anyhow::Result<(Vec<Certificate>, Option<BestCoupling>)> {
+    let certificates = theorems.certify(transcript, comparator)?;
+    Ok((certificates, theorems.best_coupling(transcript, comparator)))
 }
 
 /// Learns the stream again from the start; it must be the one that the model was learnt from.
@@ -106,19 +114,43 @@ fn stream_of(model: &Model, flags: &StreamArgs, data: &[PathBuf]) -> anyhow::Res
     Ok(stream)
 }
 
-/// Vectors from CSV: task, feature, value.
-fn read_comparator(path: &Path, model: &Model) -> anyhow::Result<Comparator> {
+/// The first line of vectors that move.
+const MOVING: &str = "from,task,feature,value";
+
+/// Vectors from CSV: task, feature, value; or, in parts of increasing `from`, the example from which on they hold.
+fn read_comparator(path: &Path, model: &Model) -> anyhow::Result<Vec<(usize, Comparator)>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let mut vectors = vec![BTreeMap::new(); model.tasks().len()];
+    let moving = text.lines().next().is_some_and(|line| line.trim_start_matches('\u{feff}').trim() == MOVING);
+    let nothing = || vec![BTreeMap::new(); model.tasks().len()];
+    let (mut parts, mut vectors, mut from): (Vec<(usize, Comparator)>, _, usize) = (Vec::new(), nothing(), 1);
     let mut place = 1;
     for (number, line) in text.lines().enumerate() {
         let at = || format!("{}:{}", path.display(), number + 1);
         place = number + 1;
         if line.trim().is_empty()
-            || (number == 0 && line.trim_start_matches('\u{feff}') == "task,feature,value")
+            || (number == 0 && (moving || line.trim_start_matches('\u{feff}') == "task,feature,value"))
         {
             continue;
         }
+        let line = match line.split_once(',').filter(|_| moving) {
+            None => line,
+            Some((start, rest)) => {
+                let start = start.trim().parse::<usize>().ok().filter(|start| *start >= from);
+                let Some(start) = start else {
+                    bail!(
+                        "{}: from {:?}; expected the number of an example, {from} or more",
+                        at(),
+                        line.split(',').next().unwrap_or_default()
+                    );
+                };
+                if start > from {
+                    let before = std::mem::replace(&mut vectors, nothing());
+                    parts.push((from - 1, Comparator::new(before)));
+                    from = start;
+                }
+                rest
+            }
+        };
         let (task, feature, value) =
             split_row(line).with_context(|| format!("{}: {line:?}; expected task,feature,value", at()))?;
         let task = model.task(&task).with_context(at)?;
@@ -135,10 +167,11 @@ fn read_comparator(path: &Path, model: &Model) -> anyhow::Result<Comparator> {
             bail!("{}: the feature comes twice for this task", at());
         }
     }
-    if vectors.iter().all(BTreeMap::is_empty) {
+    if parts.is_empty() && vectors.iter().all(BTreeMap::is_empty) {
         bail!("{}:{place}: no vector; expected lines task,feature,value", path.display());
     }
-    Ok(Comparator::new(vectors))
+    parts.push((from - 1, Comparator::new(vectors)));
+    Ok(parts)
 }
 
 /// Task, feature and value of a line; a task name may be quoted, and hold commas.

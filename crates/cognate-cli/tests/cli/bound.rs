@@ -111,6 +111,37 @@ fn a_models_own_weights_are_a_comparator() {
     assert_eq!(certificates(&folder, "b.svm --comparator u.csv")["certificates"][0]["loss"], 0.0);
 }
 
+/// MB12's Theorem 1 is for comparators that move, too.
+#[test]
+fn vectors_may_move_where_the_theorem_lets_them() {
+    let folder = Folder::with("a.svm", related(3, 400));
+    let learn = "learn a.svm --quiet --normalize l2 --tasks 3 --model m.cog --overwrite";
+    folder.output(&format!("{learn} --learner budget-random --set budget=200"));
+    folder.write("u.csv", "from,task,feature,value\n1,1,1,0.2\n1,2,1,0.2\n201,1,1,0.2\n201,2,1,0.1\n");
+    let found = certificates(&folder, "a.svm --comparator u.csv");
+    let parts = found["certificates"][0]["parts"].as_array().unwrap();
+    // (u - u')'A (u - u'), with A = I + L of the complete graph: 3 * 0.01.
+    let shift = parts.iter().find(|part| part["name"] == "S").unwrap();
+    assert!((number(shift, "/value") - 0.03_f64.sqrt()).abs() < 1e-9, "{shift}");
+    for (content, message) in [
+        (
+            "from,task,feature,value\n5,1,1,2\n4,1,1,2\n",
+            "u.csv:3: from \"4\"; expected the number of an example, 5 or more",
+        ),
+        (
+            "from,task,feature,value\n0,1,1,2\n",
+            "u.csv:2: from \"0\"; expected the number of an example, 1 or more",
+        ),
+        ("from,task,feature,value\n", "u.csv:1: no vector"),
+    ] {
+        folder.write("u.csv", content);
+        folder.refused("bound a.svm --model m.cog --comparator u.csv", &[&format!("error: {message}")]);
+    }
+    folder.output(&format!("{learn} --learner perceptron"));
+    folder.write("u.csv", "from,task,feature,value\n1,1,1,0.2\n9,1,1,0.1\n");
+    folder.refused("bound a.svm --model m.cog --comparator u.csv", &["is for vectors that do not move"]);
+}
+
 #[test]
 fn a_bad_comparator_is_refused_with_its_line() {
     let folder = folder("");

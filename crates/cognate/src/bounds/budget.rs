@@ -1,9 +1,10 @@
 //! MB12's theorems: learners in fixed memory, which compete with comparators that are not too long for their budget B.
 //!
-//! With c^2 the largest `R_ii |x|^2` and U^2 = u'Au, for a comparator that does not move:
+//! With c^2 the largest `R_ii |x|^2` and U^2 = u'Au, for a comparator that does not move under Theorem 2, and may move under
+//! Theorem 1, where U is the largest of them all and S, the total shift, the sum of sqrt((u_t - u_t-1)'A (u_t - u_t-1)):
 //!
 //! ```text
-//! Theorem 1 (budget-random):     E m <= (L + e (B^(3/2)/2 + (B/4) ln(B/3))) / (1 - e),   U <= e sqrt(B) / (2 c)
+//! Theorem 1 (budget-random):     E m <= (L + c S sqrt(B) + e (B^(3/2)/2 + (B/4) ln(B/3))) / (1 - e),   U <= e sqrt(B) / (2 c)
 //! Theorem 2 (budget-forgetron):    m <= 4 L + (B + 1) / (2 ln(B + 1)),   U <= sqrt((B + 1)/ln(B + 1)) / (4 c),  B > 83
 //! ```
 //!
@@ -12,7 +13,7 @@
 //! examples of length 1. A comparator beyond U has no bound: D is infinite.
 
 use super::comparator::Comparator;
-use super::geometry::Geometry;
+use super::geometry::{Geometry, combine};
 use super::perceptron::largest_possible_rate;
 use super::transcript::Transcript;
 use super::{BoundError, Formula, Parts};
@@ -66,13 +67,32 @@ impl Budgeted {
     }
 
     pub(super) fn parts(self, transcript: &Transcript, geometry: &Geometry, u: &Comparator) -> Parts {
-        let (square, quadratic) = (self.square(transcript, geometry), geometry.quadratic(u));
+        self.parts_of_sequence(transcript, geometry, &[u])
+    }
+
+    /// The same for comparators that follow each other; Theorem 2 is for one of them.
+    pub(super) fn parts_of_sequence(
+        self,
+        transcript: &Transcript,
+        geometry: &Geometry,
+        sequence: &[&Comparator],
+    ) -> Parts {
+        let square = self.square(transcript, geometry);
+        let quadratic = sequence.iter().map(|u| geometry.quadratic(u)).fold(0.0, f64::max);
+        let apart = |pair: &[&Comparator]| {
+            let step = combine(transcript.tasks(), |task| {
+                vec![(1.0, pair[1].vector(task)), (-1.0, pair[0].vector(task))]
+            });
+            geometry.quadratic(&step).sqrt()
+        };
+        let shift: f64 = sequence.windows(2).map(apart).sum();
         let used = if quadratic == 0.0 { 0.0 } else { quadratic.sqrt() / self.longest(transcript, geometry) };
         let (constant, formula, budget) = match self {
             Self::Random { budget } => {
                 let growth = budget * budget.sqrt() / 2.0 + budget / 4.0 * (budget / 3.0).ln();
                 // For the smallest budgets the second term is negative.
-                (used * growth.max(0.0), Formula::Divided { share: used }, budget)
+                let moved = square.sqrt() * shift * budget.sqrt();
+                (used * growth.max(0.0) + moved, Formula::Divided { share: used }, budget)
             }
             Self::Forgetron { budget, .. } => {
                 ((budget + 1.0) / (2.0 * (budget + 1.0).ln()), Formula::Fourfold, budget)
@@ -83,8 +103,11 @@ impl Budgeted {
             Self::Forgetron { .. } => used > 1.0 + 1e-9,
         };
         let constant = if beyond { f64::INFINITY } else { constant };
-        let details =
+        let mut details =
             vec![("c^2", square), ("u'Au", quadratic), ("B", budget), ("share of the longest u", used)];
+        if sequence.len() > 1 {
+            details.push(("S", shift));
+        }
         Parts { complexity: 0.0, constant, formula, details }
     }
 }

@@ -152,6 +152,14 @@ pub enum BoundError {
         /// K in the end.
         tasks: usize,
     },
+    /// The theorem is for comparators that do not move.
+    #[error(
+        "{theorem} is for vectors that do not move; those that do are compared by MB12 Theorem 1 (`budget-random`)"
+    )]
+    Moving {
+        /// The theorem.
+        theorem: &'static str,
+    },
     /// The theorem is for one task per round.
     #[error("{theorem} is for one example per round, but the stream is simultaneous")]
     Simultaneous {

@@ -164,6 +164,54 @@ impl Theorems {
         Ok(certificates)
     }
 
+    /// The certificate of a comparator that moves: each holds from an example on, counted from 0, the first from the start.
+    ///
+    /// # Errors
+    /// When the theorem is for one that does not, or does not apply to the run; when the examples do not increase from 0.
+    pub fn certify_moving(
+        &self,
+        transcript: &Transcript,
+        sequence: &[(usize, Comparator)],
+    ) -> Result<Vec<Certificate>, BoundError> {
+        let claim = self.claims[0];
+        let Claim::Budget(budgeted @ Budgeted::Random { .. }) = claim else {
+            return Err(BoundError::Moving { theorem: claim.name() });
+        };
+        self.speaks_of(claim, transcript)?;
+        let starts: Vec<usize> = sequence.iter().map(|piece| piece.0).collect();
+        if starts.first() != Some(&0) || starts.windows(2).any(|pair| pair[0] >= pair[1]) {
+            let expected = "each comparator holds from a later example on, the first from the start";
+            return Err(BoundError::Parameter { name: "from", found: format!("{starts:?}"), expected });
+        }
+        let tasks = transcript.tasks();
+        let vectors: Vec<Comparator> =
+            sequence.iter().map(|piece| piece.1.clone().with_tasks(tasks)).collect();
+        let mut loss = 0.0;
+        for at in 0..transcript.len() {
+            let piece = starts.partition_point(|start| *start <= at) - 1;
+            let example = transcript.example(at);
+            loss += (1.0 - example.label * vectors[piece].margin(example)).max(0.0);
+        }
+        let parts =
+            budgeted.parts_of_sequence(transcript, &self.geometry, &vectors.iter().collect::<Vec<_>>());
+        let bound = parts.formula.bound(loss, parts.constant);
+        let (counted, found, at_most) = counted(claim, transcript);
+        Ok(vec![Certificate {
+            name: claim.name(),
+            counted,
+            found,
+            bound,
+            loss,
+            complexity: parts.constant,
+            formula: parts.formula.text(),
+            // Losses are over all rounds as it is.
+            in_advance: bound,
+            holds: found <= bound * (1.0 + 1e-9),
+            vacuous: bound >= at_most,
+            parts: parts.details.into_iter().map(|(name, value)| Detail { name, value }).collect(),
+        }])
+    }
+
     /// A good comparator for the first theorem, found on the stream itself.
     ///
     /// # Errors

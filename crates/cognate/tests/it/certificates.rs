@@ -393,6 +393,46 @@ fn the_numbers_are_those_of_the_formulas() {
     close(shared.complexity, 2.25 / 4.0 + 4.0 / 2.0 / 2.0);
 }
 
+/// MB12 Theorem 1 with a comparator that turns round in the middle, against the formula; one that stays is the usual one.
+#[test]
+fn a_comparator_may_move_under_the_theorem_of_the_random_budget() {
+    let indices = [0];
+    let rows: Vec<(usize, Vec<f64>, f64)> =
+        (0..200).map(|at| (at % 2, vec![1.0], if at < 100 { 1.0 } else { -1.0 })).collect();
+    let mut transcript = Transcript::new(2);
+    rows.iter().for_each(|row| transcript.push_round([(example(&indices, row), 0.0)]));
+    let budget = 64.0_f64;
+    let random = learner("budget-random", &json!({"budget": 64, "graph": "complete"}));
+    let theorems = Theorems::of(&random, &Tasks::numbered(2), None).unwrap();
+    let u = |value: f64| Comparator::dense(&[vec![value], vec![value]]);
+    let found = &theorems.certify_moving(&transcript, &[(0, u(1.0)), (100, u(-1.0))]).unwrap()[0];
+    // R = [[2, 1], [1, 2]] / 3, so that c^2 = 2/3; A = [[2, -1], [-1, 2]], so that u'Au = 2 and S = sqrt(8).
+    let c = (2.0_f64 / 3.0).sqrt();
+    let e = 2.0 * c * 2.0_f64.sqrt() / budget.sqrt();
+    let growth = budget.powf(1.5) / 2.0 + budget / 4.0 * (budget / 3.0).ln();
+    let expected = (c * 8.0_f64.sqrt() * budget.sqrt() + e * growth) / (1.0 - e);
+    assert!((found.bound - expected).abs() < 1e-9 * expected, "{found:?} for {expected}");
+    assert_eq!((found.loss, found.found), (0.0, 200.0));
+    // On this stream no comparator that stays promises as little.
+    let still = theorems.certify(&transcript, &theorems.hindsight(&transcript).unwrap()).unwrap();
+    assert!(found.bound < still[0].bound, "{} and {}", found.bound, still[0].bound);
+    let one = &theorems.certify_moving(&transcript, &[(0, u(0.5))]).unwrap()[0];
+    let usual = &theorems.certify(&transcript, &u(0.5)).unwrap()[0];
+    assert_eq!((one.bound, one.loss, one.complexity), (usual.bound, usual.loss, usual.complexity));
+    for starts in [&[5][..], &[0, 0], &[]] {
+        let sequence: Vec<_> = starts.iter().map(|start| (*start, u(1.0))).collect();
+        let error = theorems.certify_moving(&transcript, &sequence).unwrap_err().to_string();
+        assert!(error.starts_with("from: "), "{error}");
+    }
+    let perceptron = learner("perceptron", &json!({"interaction": "pairwise"}));
+    let theorems = Theorems::of(&perceptron, &Tasks::numbered(2), None).unwrap();
+    let error = theorems.certify_moving(&transcript, &[(0, u(1.0)), (9, u(2.0))]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "Theorem 1 is for vectors that do not move; those that do are compared by MB12 Theorem 1 (`budget-random`)"
+    );
+}
+
 #[test]
 fn what_has_no_bound_is_refused_by_name() {
     let refused = |id: &str, parameters: Value| {

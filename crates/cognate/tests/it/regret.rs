@@ -196,6 +196,21 @@ fn certificates_agree_with_what_is_computed_here() {
     }
 }
 
+/// Where few examples have a loss, penalties count for p_i and q_i only where there is one: so Theorem 3 holds for Algorithm 1.
+#[test]
+fn theorem_3_holds_where_penalties_are_small() {
+    for rounds in [60, 125, 250] {
+        for seed in 1..=3 {
+            let stream = stream(rounds, seed);
+            for eta in [0.003, 0.03, 0.3] {
+                let learner = json!({"rom-pgd": {"eta": eta, "alpha": 0.02, "beta": 0.05, "gamma": 0.2}});
+                let found = certified(&learner, &stream);
+                assert!(found.holds && found.found > 0.0, "{rounds} {seed} {eta}: {found:?}");
+            }
+        }
+    }
+}
+
 /// With penalties of 0 Algorithm 1 and Lemma 2 pay for the same: what is paid agrees to the last digits.
 #[test]
 fn without_penalties_what_is_paid_is_the_loss() {
