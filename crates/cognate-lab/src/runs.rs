@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use cognate::metrics::{Metrics, Tally};
 use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve};
 use cognate::stream::{Memory, Order};
-use cognate::{Model, RunConfig, Tasks};
+use cognate::{Model, RunConfig, TaskId, Tasks};
 use serde_json::{Value, json};
 
 use crate::Lab;
@@ -84,8 +84,8 @@ impl Passed {
     }
 }
 
-/// One pass over a stream in its order.
-pub(crate) fn pass(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Passed> {
+/// The configuration of a pass over a stream.
+fn configured(way: &Way, stream: &Memory) -> anyhow::Result<RunConfig> {
     let mut config = json!({
         "learner": way.learner, "query": way.query, "stream": { "simultaneous": way.simultaneous },
     });
@@ -94,9 +94,14 @@ pub(crate) fn pass(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Passe
     }
     let mut config: RunConfig = serde_json::from_value(config)?;
     // A simultaneous round takes one example of every task.
-    let in_a_round = if way.simultaneous { crate::data::task_names(&stream).len().max(1) } else { 1 };
+    let in_a_round = if way.simultaneous { crate::data::task_names(stream).len().max(1) } else { 1 };
     config.learner.set_rounds((stream.len() / in_a_round) as u64);
-    let mut model = Model::new(&config)?;
+    Ok(config)
+}
+
+/// One pass over a stream in its order.
+pub(crate) fn pass(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Passed> {
+    let mut model = Model::new(&configured(way, &stream)?)?;
     let mut stream = stream.numbered_as(model.tasks());
     let mut watch = Watch { lab, mistakes: Vec::with_capacity(stream.len()), hits: 0 };
     let options = RunOptions { serve: way.serve, ..RunOptions::default() };
@@ -105,6 +110,38 @@ pub(crate) fn pass(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Passe
         return Err(Interrupted.into());
     }
     Ok(Passed { model, mistakes: watch.mistakes, hits: watch.hits })
+}
+
+/// How long the step of each round's task is in a pass of `relation-perceptron`: R_ii over its start, as of the last
+/// batch of a few hundred examples.
+pub(crate) fn steps(lab: &Lab, way: &Way, stream: Memory) -> anyhow::Result<Vec<f64>> {
+    let mut model = Model::new(&configured(way, &stream)?)?;
+    let start = way.learner["relation-perceptron"]["start"].as_f64().unwrap_or(1.0);
+    let mut stream = stream.numbered_as(model.tasks());
+    let mut pace = Pace { lab, start, current: Vec::new(), steps: Vec::with_capacity(stream.len()) };
+    model.learn(&mut stream, &RunOptions::default(), &mut pace)?;
+    if lab.pool.asked() { Err(Interrupted.into()) } else { Ok(pace.steps) }
+}
+
+struct Pace<'a> {
+    lab: &'a Lab,
+    start: f64,
+    /// Of each task.
+    current: Vec<f64>,
+    steps: Vec<f64>,
+}
+
+impl Observer for Pace<'_> {
+    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
+        self.steps.push(self.current.get(report.task.index()).copied().unwrap_or(1.0));
+    }
+
+    fn batch_done(&mut self, _: Progress, model: &Model) -> ControlFlow<()> {
+        let learner = model.learner().as_inspect();
+        let step = |task: u32| learner.relation(TaskId(task), TaskId(task)) / self.start;
+        self.current = (0..model.tasks().len() as u32).map(step).collect();
+        if self.lab.pool.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 /// A shuffle of a stream.
