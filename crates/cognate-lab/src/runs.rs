@@ -7,6 +7,7 @@ use cognate::metrics::{Metrics, Tally};
 use cognate::run::{Observer, Progress, RoundReport, RunOptions, Serve};
 use cognate::stream::{Memory, Order};
 use cognate::{Model, RunConfig, TaskId, Tasks};
+use rand::seq::SliceRandom as _;
 use serde_json::{Value, json};
 
 use crate::Lab;
@@ -149,6 +150,16 @@ pub(crate) fn shuffled(stream: &Memory, seed: u64) -> Memory {
     stream.clone().ordered(Order::Shuffle, seed, false)
 }
 
+/// The same shuffle as a stream of its own, whose examples are in that order.
+pub(crate) fn rearranged(stream: &Memory, seed: u64) -> Memory {
+    let mut sequence: Vec<usize> = (0..stream.len()).collect();
+    sequence.shuffle(&mut cognate::internal::generator(seed, 0));
+    let examples: Vec<(&str, cognate::Example<'_>)> = stream.examples().collect();
+    let mut rearranged = Memory::new();
+    sequence.into_iter().for_each(|at| rearranged.push(examples[at].0, examples[at].1));
+    rearranged
+}
+
 struct Watch<'a> {
     lab: &'a Lab,
     mistakes: Vec<(u32, bool)>,
@@ -179,4 +190,38 @@ pub(crate) fn mistakes(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> 
 pub(crate) fn tuned(lab: &Lab, what: &str, ways: &[Way], stream: &Memory) -> anyhow::Result<usize> {
     let mistakes = mistakes(lab, what, ways, stream)?;
     Ok((0..ways.len()).min_by_key(|at| mistakes[*at]).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use cognate::stream::synthetic::random_walk;
+
+    use super::*;
+    use crate::parallel::Pool;
+
+    #[test]
+    fn a_rearranged_stream_is_that_shuffle() -> anyhow::Result<()> {
+        let lab = Lab { data: "data".into(), quick: true, pool: Pool::new(None, Arc::default(), true) };
+        let (stream, way) = (random_walk(1.0, 100, 1).stream, Way::coupled(1.0));
+        let now = |seed| -> anyhow::Result<f64> { Ok(pass(&lab, &way, rearranged(&stream, seed))?.error()) };
+        let served = |seed| -> anyhow::Result<f64> { Ok(pass(&lab, &way, shuffled(&stream, seed))?.error()) };
+        assert_eq!((now(1)?, now(2)?), (served(1)?, served(2)?));
+        assert_ne!(now(1)?, now(2)?);
+        Ok(())
+    }
+
+    #[test]
+    fn steps_are_1_until_the_relation_moves_and_then_those_of_its_task() -> anyhow::Result<()> {
+        let lab = Lab { data: "data".into(), quick: true, pool: Pool::new(None, Arc::default(), true) };
+        let stream = random_walk(1.0, 2000, 1).stream;
+        let parameters =
+            json!({ "relation": "covariance", "trace": "none", "shrink": 0, "start": 4, "priming": "50%" });
+        let steps = steps(&lab, &Way::new(json!({ "relation-perceptron": parameters })), stream.clone())?;
+        assert_eq!(steps.len(), stream.len());
+        assert!(steps[..stream.len() / 2].iter().all(|step| *step == 1.0));
+        assert!(steps[steps.len() - 1] != 1.0 && steps.iter().all(|step| step.is_finite()));
+        Ok(())
+    }
 }

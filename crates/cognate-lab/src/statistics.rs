@@ -11,11 +11,12 @@ pub fn deviation(values: &[f64]) -> f64 {
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom as f64).sqrt()
 }
 
-/// A mean difference of paired runs and its standard error, which is 0 for a single run.
+/// A mean difference of paired runs and its standard error, which a single run does not have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
     pub(crate) mean: f64,
     pub(crate) error: f64,
+    runs: usize,
 }
 
 impl Gap {
@@ -27,7 +28,7 @@ impl Gap {
     /// Of differences.
     pub(crate) fn of(differences: &[f64]) -> Self {
         let error = deviation(differences) / (differences.len() as f64).sqrt();
-        Self { mean: mean(differences), error }
+        Self { mean: mean(differences), error, runs: differences.len() }
     }
 
     /// Whether it lies above 0 by more than two standard errors.
@@ -42,7 +43,11 @@ impl Gap {
 
     /// The mean and its standard error in words.
     pub(crate) fn text(self, places: usize) -> String {
-        format!("{:+.places$}, standard error {:.places$}", self.mean, self.error)
+        let error = match self.runs {
+            1 => "one run".to_owned(),
+            _ => format!("standard error {:.places$}", self.error),
+        };
+        format!("{:+.places$}, {error}", self.mean)
     }
 }
 
@@ -101,7 +106,8 @@ mod tests {
         assert!((noisy.mean - 1.0 / 3.0).abs() < 1e-12 && !noisy.is_above() && !noisy.is_below());
         let (better, worse) = (Gap::of(&[1.0, 1.1, 0.9]), Gap::of(&[-1.0, -1.1, -0.9]));
         assert!(better.is_above() && !better.is_below() && worse.is_below());
-        assert_eq!(Gap::of(&[0.5]).text(1), "+0.5, standard error 0.0");
+        assert_eq!(Gap::of(&[0.5]).text(1), "+0.5, one run");
+        assert_eq!(Gap::of(&[1.0, 3.0]).text(1), "+2.0, standard error 1.0");
     }
 
     #[test]

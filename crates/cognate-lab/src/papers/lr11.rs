@@ -6,7 +6,6 @@ mod synthetic;
 
 use crate::data::{NEWS20, SENTIMENT16, SPAM_A};
 use crate::findings::{Cell, Figure, Table};
-use crate::runs::shuffled;
 use crate::statistics::{Gap, mean};
 use crate::{Claim, Experiment, Findings, Lab};
 use cognate_plot::lines::{LineChart, Series};
@@ -245,7 +244,7 @@ fn everything(lab: &Lab, labels: Labels) -> anyhow::Result<Everything> {
     }
     let passed = lab.pool.all("LR11", &jobs, |(at, row, seed)| {
         let set = &sets[*at];
-        let passed = row.pass(lab, shuffled(&set.train, *seed))?;
+        let passed = row.pass(lab, &set.train, *seed)?;
         let total = passed.total();
         let saved = 100.0 * (1.0 - total.queries as f64 / total.examples as f64);
         Ok((100.0 * (1.0 - passed.test_error(&set.test)), total.mistakes as f64, saved))
@@ -380,7 +379,7 @@ fn figure1(lab: &Lab) -> anyhow::Result<Findings> {
         }
     }
     let accuracies = lab.pool.all("news20", &jobs, |(row, seed)| {
-        let passed = row.pass(lab, shuffled(&set.train, *seed))?;
+        let passed = row.pass(lab, &set.train, *seed)?;
         Ok(100.0 * (1.0 - passed.test_error(&set.test)))
     })?;
     let cells: Vec<&[f64]> = accuracies.chunks(seeds as usize).collect();

@@ -1,8 +1,8 @@
 //! MP10, section 7: tasks from almost unrelated (D1) to equal (D8), and the spam of 15 users.
 
-use cognate::Example;
 use cognate::run::Serve;
-use cognate::stream::Memory;
+use cognate::stream::{Memory, Normalize};
+use cognate::{Example, SparseView};
 use rand::RngExt as _;
 use rand::seq::SliceRandom;
 use serde_json::json;
@@ -64,11 +64,13 @@ pub(super) static ALL: [Experiment; 5] = [
         id: "mp10-table3",
         place: "MP10 table 3, the matrix Perceptron on the spam of 15 users",
         claim: "Every p > 1 beats p = 1 in training and test error, the best by a quarter of its test error.",
-        deviates: "unit rows: the paper does not say how mails are scaled, and its errors lie between those of unit rows and \
-                   of raw counts.",
-        explains: "",
+        deviates: "the paper does not say how mails are scaled, and its errors lie between those of unit rows and of raw \
+                   counts: three scalings are shown.",
+        explains: "it depends on how counts are scaled, which the paper does not say: with unit rows the best p saves a \
+                   little less than a quarter, with the logarithm of counts more than a third, and with raw counts, which \
+                   come nearest to the paper's errors at p = 1, p > 1 does not help: `cognate lab run mp10-table3`.",
         needs: &[&SPAM_B],
-        minutes: (0.5, 10.0),
+        minutes: (0.3, 5.0),
         run: table3,
     },
 ];
@@ -420,42 +422,79 @@ fn cross_validated(lab: &Lab, stream: &Memory, p: u32, seed: u64) -> anyhow::Res
     Ok((mean(&train_errors), mean(&test_errors)))
 }
 
+/// How mails are scaled: the paper does not say.
+const SCALINGS: [&str; 3] = ["unit rows", "unit rows of log(1 + count)", "raw counts"];
+
+fn mails(lab: &Lab, scaling: &str) -> anyhow::Result<Memory> {
+    let file = SPAM_B.files[0];
+    if scaling == SCALINGS[0] {
+        return data::unit_rows(lab, file);
+    }
+    let raw = data::rows(lab, file, Normalize::None)?;
+    if scaling == SCALINGS[2] {
+        return Ok(raw);
+    }
+    let damped = |row: SparseView<'_>| row.iter().map(|(word, count)| (word, count.ln_1p())).collect();
+    data::changed(&raw, |_, row| data::to_length_1(damped(row)))
+}
+
+/// Training and test errors by p, one per shuffle.
+type ByNorm = Vec<(Vec<f64>, Vec<f64>)>;
+
 fn table3(lab: &Lab) -> anyhow::Result<Findings> {
-    let stream = data::unit_rows(lab, SPAM_B.files[0])?;
     let shuffles: u64 = lab.choose(2, 40);
     let jobs: Vec<(u32, u64)> = (1..=5).flat_map(|p| (1..=shuffles).map(move |seed| (p, seed))).collect();
-    let errors = lab.pool.all("spam_b", &jobs, |(p, seed)| cross_validated(lab, &stream, *p, *seed))?;
-    let by_p: Vec<(Vec<f64>, Vec<f64>)> =
-        errors.chunks(shuffles as usize).map(|runs| runs.iter().copied().unzip()).collect();
-    let rows = by_p.iter().zip(TABLE_3).enumerate().map(|(at, ((train, test), paper))| {
-        let cells = vec![Cell::of(train, Some(paper.0), 1), Cell::of(test, Some(paper.1), 1)];
-        (format!("p = {}", at + 1), cells)
-    });
-    let tests: Vec<f64> = by_p.iter().map(|(_, test)| mean(test)).collect();
-    let gain = 1.0 - tests[1..].iter().copied().fold(f64::INFINITY, f64::min) / tests[0];
-    let beats = |claim: Claim, errors: &dyn Fn(usize) -> Vec<f64>| {
-        (1..by_p.len()).fold(claim, |claim, at| {
-            let gap = Gap::between(&errors(at), &errors(0));
-            let condition = format!("p = {}: lower than p = 1 by more than two standard errors", at + 1);
-            claim.test(condition, gap.is_below(), gap.text(2))
-        })
-    };
-    Ok(Findings {
-        tables: vec![Table {
-            title: "Errors in %, one pass, ten folds".to_owned(),
-            columns: vec!["training".to_owned(), "test".to_owned()],
-            rows: rows.collect(),
-        }],
-        claims: vec![
-            beats(Claim::new("every p > 1 has a lower training error than p = 1"), &|at| by_p[at].0.clone()),
-            beats(Claim::new("every p > 1 has a lower test error than p = 1"), &|at| by_p[at].1.clone()),
-            Claim::new("the best p saves more than a quarter of the test error").test(
-                "the lowest mean test error is at most 0.75 times that of p = 1",
-                gain >= 0.25,
-                format!("{:.1} % saved; in print 27.6 %", 100.0 * gain),
-            ),
-        ],
+    let mut findings = Findings {
         notes: vec![format!("{shuffles} shuffles of ten folds; the deviation is that over shuffles.")],
         ..Findings::default()
-    })
+    };
+    let [mut training, mut test, mut quarter] = [
+        "every p > 1 has a lower training error than p = 1",
+        "every p > 1 has a lower test error than p = 1",
+        "the best p saves more than a quarter of the test error",
+    ]
+    .map(Claim::new);
+    // Raw counts take longest.
+    for scaling in lab.choose(&SCALINGS[..2], &SCALINGS) {
+        let stream = mails(lab, scaling)?;
+        let errors = lab.pool.all(scaling, &jobs, |(p, seed)| cross_validated(lab, &stream, *p, *seed))?;
+        let by_p: ByNorm =
+            errors.chunks(shuffles as usize).map(|runs| runs.iter().copied().unzip()).collect();
+        // The paper's figures stand beside the scaling that the project uses throughout.
+        let print = |at: usize| (*scaling == SCALINGS[0]).then_some(TABLE_3[at]);
+        let rows = by_p.iter().enumerate().map(|(at, (train, test))| {
+            let cells = vec![
+                Cell::of(train, print(at).map(|print| print.0), 1),
+                Cell::of(test, print(at).map(|print| print.1), 1),
+            ];
+            (format!("p = {}", at + 1), cells)
+        });
+        findings.tables.push(Table {
+            title: format!("{scaling}: errors in %, one pass, ten folds"),
+            columns: vec!["training".to_owned(), "test".to_owned()],
+            rows: rows.collect(),
+        });
+        training = lower(training, scaling, by_p.iter().map(|(train, _)| train));
+        test = lower(test, scaling, by_p.iter().map(|(_, test)| test));
+        let tests: Vec<f64> = by_p.iter().map(|(_, test)| mean(test)).collect();
+        let saved = 1.0 - tests[1..].iter().copied().fold(f64::INFINITY, f64::min) / tests[0];
+        quarter = quarter.test(
+            format!("{scaling}: the lowest mean test error is at most 0.75 times that of p = 1"),
+            saved >= 0.25,
+            format!("{:.1} % saved; in print 27.6 %", 100.0 * saved),
+        );
+    }
+    findings.claims = vec![training, test, quarter];
+    Ok(findings)
+}
+
+/// Adds the test that every p > 1 has lower errors than p = 1, which come first.
+fn lower<'a>(claim: Claim, scaling: &str, errors: impl Iterator<Item = &'a Vec<f64>>) -> Claim {
+    let errors: Vec<&Vec<f64>> = errors.collect();
+    let gaps: Vec<Gap> = errors[1..].iter().map(|ours| Gap::between(ours, errors[0])).collect();
+    claim.test(
+        format!("{scaling}: p = 2 to 5 are lower by more than two standard errors"),
+        gaps.iter().all(|gap| gap.is_below()),
+        gaps.iter().map(|gap| gap.text(2)).collect::<Vec<_>>().join("; "),
+    )
 }

@@ -1,12 +1,13 @@
 //! The methods of LR11's tables, and how each is tuned.
 
+use cognate::SparseView;
 use cognate::stream::Memory;
 use serde_json::{Value, json};
 
-use super::streams::{Set, scaled};
+use super::streams::Set;
 use crate::Lab;
 use crate::data;
-use crate::runs::{Passed, Way, mistakes, pass, shuffled, steps};
+use crate::runs::{Passed, Way, mistakes, pass, rearranged, shuffled, steps};
 
 /// Rows of the tables, the paper's first; the last two are ours.
 pub(super) const STL: usize = 0;
@@ -63,12 +64,15 @@ impl Row {
         row
     }
 
-    /// One pass.
-    pub(super) fn pass(&self, lab: &Lab, stream: Memory) -> anyhow::Result<Passed> {
-        let Some(pace) = &self.paced_by else { return pass(lab, &self.way, stream) };
+    /// One pass over a shuffle.
+    pub(super) fn pass(&self, lab: &Lab, stream: &Memory, seed: u64) -> anyhow::Result<Passed> {
+        let Some(pace) = &self.paced_by else { return pass(lab, &self.way, shuffled(stream, seed)) };
         // A Perceptron's prediction does not depend on the length of an example, and its step does.
+        let stream = rearranged(stream, seed);
         let steps = steps(lab, pace, stream.clone())?;
-        pass(lab, &self.way, scaled(&stream, |at, _| steps[at], u32::MAX)?)
+        let scaled =
+            |at: usize, row: SparseView<'_>| row.iter().map(|(x, value)| (x, steps[at] * value)).collect();
+        pass(lab, &self.way, data::changed(&stream, scaled)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sets of LR11: streams to learn, and to test on.
 
+use cognate::SparseView;
 use cognate::stream::Memory;
-use cognate::{Example, SparseView};
 
 use crate::Lab;
 use crate::data::{self, NEWS20, SENTIMENT16, SPAM_A};
@@ -53,30 +53,6 @@ pub(super) fn sets(lab: &Lab) -> anyhow::Result<Vec<Set>> {
 
 /// Rows of the first features only, scaled to length 1 again.
 fn cut(stream: &Memory, features: u32) -> anyhow::Result<Memory> {
-    scaled(
-        stream,
-        |_, example| {
-            let kept = example.features.iter().filter(|(feature, _)| *feature < features);
-            let squared: f64 = kept.map(|(_, value)| value * value).sum();
-            if squared > 0.0 { 1.0 / squared.sqrt() } else { 0.0 }
-        },
-        features,
-    )
-}
-
-/// The first features of every example, each times a factor.
-pub(super) fn scaled(
-    stream: &Memory,
-    factor: impl Fn(usize, &Example<'_>) -> f64,
-    features: u32,
-) -> anyhow::Result<Memory> {
-    let mut changed = Memory::new();
-    for (at, (task, example)) in stream.examples().enumerate() {
-        let factor = factor(at, &example);
-        let kept = example.features.iter().filter(|(feature, _)| *feature < features);
-        let (indices, values): (Vec<u32>, Vec<f64>) =
-            kept.map(|(feature, value)| (feature, factor * value)).unzip();
-        changed.push(task, Example { features: SparseView::try_new(&indices, &values)?, ..example });
-    }
-    Ok(changed)
+    let kept = |row: SparseView<'_>| row.iter().filter(|(feature, _)| *feature < features).collect();
+    data::changed(stream, |_, row| data::to_length_1(kept(row)))
 }

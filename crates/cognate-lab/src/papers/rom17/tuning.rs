@@ -57,8 +57,8 @@ impl Grid {
     /// COML's: only the ratio of `own` and `global` matters, and with it the step's cap c / (own + global).
     fn collaborative(lab: &Lab) -> Self {
         let (global, steps) = lab.choose(
-            (vec![0.001, 0.03, 0.3], powers(-1, 0)),
-            (vec![0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0], powers(-3, 1)),
+            (vec![0.001, 0.03, 0.3], powers(-3, 0)),
+            (vec![0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0], powers(-5, 1)),
         );
         let steps = values(&steps);
         let axes = vec![
