@@ -69,6 +69,9 @@ pub trait LearnOne: Predict {
     /// [`Self::update`] does, and learns nothing. A task met before leaves every margin as it is.
     fn skip(&mut self, task: TaskId);
 
+    /// A pass over the stream has come to its end; most learners do nothing then.
+    fn end_pass(&mut self) {}
+
     /// What in the state is no longer finite, as far as updates notice at little cost; a run looks after every batch.
     ///
     /// None does not say that all is well: [`crate::Model::save`] looks at everything.

@@ -310,7 +310,7 @@ fn learn_stream(
     for_each_batch(stream, options.passes, options.threads, |batch| {
         progress.position = batch.position();
         progress.skipped += batch.skipped();
-        progress.passes += u32::from(batch.is_empty());
+        progress.passes += u32::from(batch.ends_pass);
         if let Err(error) = introduce(model, batch).and_then(|()| run.learn(model, batch)) {
             failed = Some(error);
             return ControlFlow::Break(());
@@ -399,10 +399,6 @@ impl<'a> Run<'a> {
         check_fit(model, batch)?;
         let Self { rounds, classes, aside } = self;
         let is_plain = aside.asker.asks_all() && !batch.has_unlabelled() && !batch.has_zero_weights();
-        if let Some(classes) = classes.as_mut().filter(|_| batch.is_empty()) {
-            // A pass has ended.
-            classes.end(&mut *aside.observer);
-        }
         match rounds {
             // What a line is predicted as is known only before any of its examples is learnt.
             None if is_plain && classes.is_none() => {
@@ -441,6 +437,12 @@ impl<'a> Run<'a> {
                     }
                 }
             }
+        }
+        if batch.ends_pass {
+            if let Some(classes) = classes {
+                classes.end(&mut *aside.observer);
+            }
+            model.learner.as_learn_one().end_pass();
         }
         Ok(())
     }

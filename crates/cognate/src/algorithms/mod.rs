@@ -35,7 +35,9 @@ pub use kernel_perceptron::{KernelPerceptron, KernelPerceptronConfig};
 pub use p_norm_perceptron::{PNormPerceptron, PNormPerceptronConfig};
 pub use passive_aggressive::{PassiveAggressive, PassiveAggressiveConfig, Scope, Variant};
 pub use perceptron::{Perceptron, PerceptronConfig};
-pub use relation_perceptron::{Priming, Relation, RelationPerceptron, RelationPerceptronConfig, Trace};
+pub use relation_perceptron::{
+    Multiplier, Priming, Relation, RelationPerceptron, RelationPerceptronConfig, Trace,
+};
 pub use rom_pgd::{RomPgd, RomPgdConfig, UStep};
 pub use rom_rda::{RomRda, RomRdaConfig};
 pub use schatten_perceptron::{SchattenPerceptron, SchattenPerceptronConfig};

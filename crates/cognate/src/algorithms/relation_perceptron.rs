@@ -13,11 +13,17 @@
 //!   batch-optimal   R = (W'W)^(1/2)             (3.10)
 //! rescaled to the trace of its start (`trace`), then R = (1 - shrink) R + shrink R_0, R_0 = start I. `scale-free` is our
 //! own and reads R off how well tasks predict each other; it keeps sums of its own and mixes them when it predicts.
+//! With the multiplier `a` the update is w_j += y A[j, i] x, and A itself follows the rules as they are printed, from I / K
+//! and without rescaling: log-det A = (A^-1 + eta W'W)^-1, von-neumann A = exp(log A - eta W'W), the others as above, with
+//! batch-optimal over its trace. A then falls where tasks have learnt most: the step is annealed, and related tasks are
+//! pushed apart. `relation` and the query of this name see A.
+//! With `priming = "pass"` (section 5.4) R moves once at the end of each pass, by the weights of then, and at no mistake: the
+//! first pass is that of K Perceptrons. Every run of a model that reaches the end of its stream ends a pass.
 //! `priming = "auto"`, our own too, finds out when R should move and learns without a relation beside it
 //! (relation_perceptron/companion.rs).
 //!
 //! Cost: predict O(s), O(K s) until "auto" has decided. Update O(K s + K^2) for `log-det`, `covariance` and
-//! `scale-free`, O(K s + K^3) for the others; for `scale-free` one example in eight is O(K s), mistake or not.
+//! `scale-free`, O(K s + K^3) for the others and for `log-det` with the multiplier `a`; for `scale-free` one example in eight is O(K s), mistake or not.
 //! Memory: d K + K^2, for `scale-free` d (K + 16); with "auto" d K more, of touched weights.
 //!
 //! Bound: none is known when R moves; while it does not, that of K Perceptrons. With "auto" mistakes are at most twice
@@ -35,7 +41,7 @@ mod evidence;
 mod moved;
 mod scale_free;
 
-pub use config::{Priming, Relation, RelationPerceptronConfig, Trace};
+pub use config::{Multiplier, Priming, Relation, RelationPerceptronConfig, Trace};
 
 use companion::{Asleep, Companion, CompanionState};
 use moved::{Moved, MovedState};
@@ -58,6 +64,8 @@ pub struct RelationPerceptron {
     seen: u64,
     /// The round from which R moves, where it is known.
     priming: Option<u64>,
+    /// Whether R moves at the end of each pass, and only then.
+    by_pass: bool,
     start: f64,
     weights: Weights,
     companion: Option<Companion>,
@@ -309,6 +317,14 @@ impl LearnOne for RelationPerceptron {
         self.seen += 1;
     }
 
+    fn end_pass(&mut self) {
+        if let Weights::Moved(moved) = &mut self.weights
+            && self.by_pass
+        {
+            moved.follow();
+        }
+    }
+
     fn overflow(&self) -> Option<&'static str> {
         match &self.weights {
             Weights::Moved(moved) => moved.overflow(),
@@ -385,6 +401,11 @@ impl Inspect for RelationPerceptron {
     fn remarks(&self) -> Vec<String> {
         let seen = self.seen;
         match (&self.companion, &self.weights) {
+            (None, Weights::Moved(moved)) if self.by_pass => {
+                let still = moved.changes() == 0;
+                let remark = "R moves at the end of a pass, and no pass has ended: R never moved";
+                still.then(|| remark.to_owned()).into_iter().collect()
+            }
             (None, _) => match self.priming {
                 Some(priming) if priming > seen => {
                     vec![format!(
@@ -446,9 +467,14 @@ impl Algorithm for RelationPerceptron {
         tasks: &Tasks,
         features: Option<u32>,
     ) -> Result<Self, ConfigError> {
+        let start = config.start_or_default(tasks.limit()).ok_or_else(|| {
+            let message = "with the multiplier `a` it is 1 / K: declare the tasks, or give `start`";
+            ConfigProblem::new("start", message)
+        })?;
         let (priming, companion) = match config.priming {
             Priming::Rounds(rounds) => (Some(rounds), None),
-            Priming::Auto => (None, Some(Companion::new(tasks, config.start)?)),
+            Priming::Pass => (Some(u64::MAX), None),
+            Priming::Auto => (None, Some(Companion::new(tasks, start)?)),
             Priming::Fraction(_) => {
                 let message = "a fraction of the stream, whose length is not known here; \
                                give a number of rounds or \"auto\"";
@@ -456,11 +482,11 @@ impl Algorithm for RelationPerceptron {
             }
         };
         let weights = match config.relation {
-            Relation::ScaleFree => Weights::ScaleFree(Box::new(ScaleFree::new(config, tasks.count()))),
-            _ => Weights::Moved(Box::new(Moved::new(config, tasks.count(), features))),
+            Relation::ScaleFree => Weights::ScaleFree(Box::new(ScaleFree::new(config, start, tasks.count()))),
+            _ => Weights::Moved(Box::new(Moved::new(config, start, tasks.count(), features))),
         };
-        let (tasks, start) = (tasks.count(), config.start);
-        Ok(Self { tasks, seen: 0, priming, start, weights, companion, looks: Vec::new() })
+        let (tasks, by_pass) = (tasks.count(), config.priming == Priming::Pass);
+        Ok(Self { tasks, seen: 0, priming, by_pass, start, weights, companion, looks: Vec::new() })
     }
 
     fn state(&self) -> RelationPerceptronState {

@@ -47,6 +47,8 @@ pub struct Batch {
     skipped_lines: Vec<(usize, u64)>,
     /// Bytes of input read so far, as stored on disk.
     pub(crate) position: u64,
+    /// Whether it is the last one of a pass.
+    pub(crate) ends_pass: bool,
 }
 
 /// What few examples have.
@@ -317,6 +319,7 @@ impl Batch {
         self.new_labels = LabelNames::default();
         self.skipped = 0;
         self.skipped_lines.clear();
+        self.ends_pass = false;
     }
 
     /// Makes room for this many examples of usual size; does nothing once a batch has been used.

@@ -30,8 +30,8 @@ pub fn for_each_batch(
     if threads.get() == 1 {
         let mut batch = Batch::default();
         return read(stream, passes, |stream| {
-            let more = stream.fill_promptly(&mut batch)?;
-            Ok((!more, visit(&batch)))
+            batch.ends_pass = !stream.fill_promptly(&mut batch)?;
+            Ok((batch.ends_pass, visit(&batch)))
         });
     }
     let (filled, ready) = sync_channel::<Batch>(IN_FLIGHT);
@@ -82,6 +82,7 @@ fn fill_ahead(
             return Ok((true, ControlFlow::Break(())));
         };
         let over = !stream.fill_promptly(&mut batch)?;
+        batch.ends_pass = over;
         // The other side hangs up when it has seen enough.
         let flow =
             if filled.send(batch).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };

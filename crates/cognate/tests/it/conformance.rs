@@ -87,6 +87,10 @@ conformance! {
         relation_perceptron_von_neumann_shrunk =
             r#"{"relation-perceptron": {"relation": "von-neumann", "shrink": 0.2}}"#,
         relation_perceptron_batch_optimal = r#"{"relation-perceptron": {"relation": "batch-optimal"}}"#,
+        relation_perceptron_a =
+            r#"{"relation-perceptron": {"multiplier": "a", "start": 0.2, "eta": 0.01, "priming": 30}}"#,
+        relation_perceptron_a_von_neumann = r#"{"relation-perceptron": {"multiplier": "a", "start": 0.2,
+            "relation": "von-neumann", "eta": 0.001}}"#,
         relation_perceptron_scale_free = r#"{"relation-perceptron": {"relation": "scale-free"}}"#,
         relation_perceptron_scale_free_primed =
             r#"{"relation-perceptron": {"relation": "scale-free", "priming": 50, "shrink": 0.1, "start": 0.5}}"#,

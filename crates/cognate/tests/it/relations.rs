@@ -293,4 +293,62 @@ fn bad_parameters_are_refused_by_name() {
         let message = parsed.unwrap_err().to_string();
         assert!(message.contains(found) && message.contains("a percentage like \"50%\""), "{message}");
     }
+    assert_eq!(
+        problem(json!({"relation": "scale-free", "priming": "pass"})),
+        path("priming: the relation `scale-free` is formed as evidence comes, not at the end of a pass")
+    );
+    assert_eq!(
+        problem(json!({"relation": "scale-free", "multiplier": "a"})),
+        path("multiplier: the relation `scale-free` has no A; leave it out")
+    );
+    assert_eq!(
+        problem(json!({"multiplier": "a"})),
+        path("start: with the multiplier `a` it is 1 / K: declare the tasks, or give `start`")
+    );
+    let parsed = serde_json::from_value::<RunConfig>(relation_learner(&json!({"multiplier": "b"})));
+    let message = parsed.unwrap_err().to_string();
+    assert!(message.contains("unknown variant `b`, expected `inverse` or `a`"), "{message}");
+}
+
+/// A covariance or a root is the same thing either way: only its scale is told by the multiplier.
+#[test]
+fn the_multiplier_matters_where_a_rule_is_one_of_a() {
+    let stream = text(&samples(12, 4, 10, 500), name);
+    for rule in RULES.into_iter().filter(|rule| *rule != "scale-free") {
+        let of = |multiplier: &str| {
+            let parameters = json!({"relation": rule, "multiplier": multiplier, "priming": 100, "trace": "start",
+                "shrink": 0.2, "start": 1, "eta": 0.01});
+            margins(&relation_learner(&parameters), &stream)
+        };
+        assert_eq!(of("inverse") == of("a"), ["covariance", "batch-optimal"].contains(&rule), "{rule}");
+    }
+}
+
+/// The first pass is that of one Perceptron per task; R moves when it has ended, on one thread as on two.
+#[test]
+fn a_relation_by_passes_waits_for_their_end() {
+    let stream = text(&samples(13, 4, 10, 500), name);
+    let independent = json!({"learner": {"perceptron": {"interaction": "independent"}}});
+    let mut alone = harness::model(&independent);
+    let first: Vec<f64> = harness::learn(&mut alone, &stream).iter().map(|report| report.margin).collect();
+    for rule in RULES.into_iter().filter(|rule| *rule != "scale-free") {
+        let config = relation_learner(&json!({"relation": rule, "priming": "pass"}));
+        let mut model = harness::model(&config);
+        let remark = "R moves at the end of a pass, and no pass has ended: R never moved";
+        assert_eq!(model.learner().as_inspect().remarks(), [remark]);
+        let reports = harness::learn_passes(&mut model, &stream, 2);
+        for (report, expected) in reports.iter().zip(&first) {
+            assert!((report.margin - expected).abs() <= 1e-9 * (1.0 + expected.abs()), "{rule}");
+        }
+        assert!(model.learner().as_inspect().remarks().is_empty());
+        assert!(relation(&model).entry(0, 1) != 0.0, "{rule}: R has moved");
+        // Two runs of one pass each are one run of two.
+        let mut twice = harness::model(&config);
+        harness::learn(&mut twice, &stream);
+        harness::learn(&mut twice, &stream);
+        assert_eq!(
+            twice.learner().as_inspect().weights(TaskId(0)),
+            model.learner().as_inspect().weights(TaskId(0))
+        );
+    }
 }

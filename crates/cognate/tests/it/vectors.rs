@@ -29,6 +29,9 @@ struct Vector {
     tasks: usize,
     features: usize,
     simultaneous: bool,
+    /// Passes over the stream; one if left out.
+    #[serde(default = "one")]
+    passes: u32,
     learner: Value,
     /// Which labels are asked for; all if left out.
     #[serde(default)]
@@ -36,6 +39,10 @@ struct Vector {
     #[serde(rename = "note")]
     _note: Option<String>,
     expected: Expected,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// What is compared; a vector may hold more, which its learner's own tests check.
@@ -256,7 +263,7 @@ fn every_vector_agrees() {
         let mut model = harness::model(&config);
         let text = fs::read_to_string(folder().join(&vector.stream)).unwrap();
         let reports = match vector.expected.draws.clone() {
-            None => harness::learn(&mut model, &text),
+            None => harness::learn_passes(&mut model, &text, vector.passes),
             Some(draws) => harness::learn_by(&mut model, &text, Draws::Given(draws)),
         };
         let comparison = Comparison { vector: &vector, model: &model, reports: &reports };
@@ -375,7 +382,7 @@ fn the_copies_are_those_of_the_shared_folder() {
         return;
     }
     // These are made by the scripts beside them.
-    let made = ["adaptive_", "passive_aggressive_"];
+    let made = ["adaptive_", "passive_aggressive_", "relation_"];
     let copied = |path: &&PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy();
         !made.iter().any(|prefix| name.starts_with(prefix))

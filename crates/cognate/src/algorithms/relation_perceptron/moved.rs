@@ -3,7 +3,7 @@
 //! W'W is kept by updates of rank two (linalg/gram_rows.rs) and R itself is kept, so `log-det` and `covariance` take
 //! O(K s + K^2) per mistake and nothing is ever inverted. `von-neumann` keeps log R, where no exponential is: R is
 //! exp(log R - largest eigenvalue), rescaled, which cannot overflow whatever eta is. `batch-optimal` takes the root on
-//! the spectrum. Both are O(K^3) per mistake.
+//! the spectrum. Both are O(K^3) per mistake. So is `log-det` where A itself is the multiplier, which keeps A^-1 beside A.
 //!
 //! Safe steps, where numbers end: a change that would leave R infinite, or with `trace` none beyond 1e100 for examples
 //! of length 1, is not made; `log-det` with an eta so large that eta W'W overflows goes to where it would go in the
@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{Relation, RelationPerceptronConfig, Trace};
+use super::config::{Multiplier, Relation, RelationPerceptronConfig, Trace};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView};
@@ -26,6 +26,8 @@ pub(super) struct Moved {
     relation: Triangle,
     /// log R, for `von-neumann`.
     logarithm: Option<Symmetric>,
+    /// A^-1, for `log-det` with the multiplier `a`.
+    precision: Option<Symmetric>,
     changes: u64,
     /// Changes up to the last look at R.
     looked: u64,
@@ -38,6 +40,7 @@ pub(super) struct Moved {
 #[derive(Debug, Clone, Copy)]
 struct Rule {
     relation: Relation,
+    multiplier: Multiplier,
     eta: f64,
     trace: Trace,
     shrink: f64,
@@ -62,7 +65,12 @@ fn changes_per_look(tasks: usize) -> u64 {
 impl Rule {
     /// Whether R is a mixture of what it was, W'W and an outer product: then all change in one walk.
     fn is_blend(&self) -> bool {
-        matches!(self.relation, Relation::LogDet | Relation::Covariance)
+        self.relation == Relation::Covariance || self.relation == Relation::LogDet && !self.is_inverted()
+    }
+
+    /// Whether what is kept is the inverse of what moves.
+    fn is_inverted(&self) -> bool {
+        self.relation == Relation::LogDet && self.multiplier == Multiplier::A
     }
 
     /// Changes W'W, and R as the rule wants it; says whether R has moved.
@@ -133,19 +141,26 @@ impl Rule {
 }
 
 impl Moved {
-    pub(super) fn new(config: &RelationPerceptronConfig, tasks: usize, features: Option<u32>) -> Self {
+    pub(super) fn new(
+        config: &RelationPerceptronConfig,
+        start: f64,
+        tasks: usize,
+        features: Option<u32>,
+    ) -> Self {
         let rule = Rule {
             relation: config.relation,
+            multiplier: config.multiplier,
             eta: config.eta_or_default(),
-            trace: config.trace,
+            trace: config.trace_or_default(),
             shrink: config.shrink_or_default(),
-            start: config.start,
+            start,
             features,
         };
-        let logarithm = (config.relation == Relation::VonNeumann)
-            .then(|| Symmetric::from_fn(tasks, |i, j| if i == j { config.start.ln() } else { 0.0 }));
-        let (weights, relation) = (GramRows::new(tasks), Triangle::diagonal(tasks, config.start));
-        Self { weights, relation, logarithm, changes: 0, looked: 0, rule, row: Vec::new() }
+        let diagonal = |value: f64| Symmetric::from_fn(tasks, |i, j| if i == j { value } else { 0.0 });
+        let logarithm = (config.relation == Relation::VonNeumann).then(|| diagonal(start.ln()));
+        let precision = rule.is_inverted().then(|| diagonal(1.0 / start));
+        let (weights, relation) = (GramRows::new(tasks), Triangle::diagonal(tasks, start));
+        Self { weights, relation, logarithm, precision, changes: 0, looked: 0, rule, row: Vec::new() }
     }
 
     /// A new task is related to none, and no other is disturbed.
@@ -153,9 +168,12 @@ impl Moved {
         self.weights.grow(tasks);
         let before = self.relation.size();
         self.relation.grow(tasks, self.rule.start);
-        if let Some(logarithm) = &mut self.logarithm {
-            *logarithm = logarithm.grown(tasks);
-            (before..tasks).for_each(|at| logarithm.add(at, at, self.rule.start.ln()));
+        let start = self.rule.start;
+        for (matrix, diagonal) in [(&mut self.logarithm, start.ln()), (&mut self.precision, 1.0 / start)] {
+            if let Some(matrix) = matrix {
+                *matrix = matrix.grown(tasks);
+                (before..tasks).for_each(|at| matrix.add(at, at, diagonal));
+            }
         }
     }
 
@@ -219,9 +237,15 @@ impl Moved {
         (!finite).then_some("the relation of tasks or what it follows from")
     }
 
+    /// How often R has changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// R as the rule wants it for the weights of now.
-    fn follow(&mut self) {
+    pub(super) fn follow(&mut self) {
         let moved = match self.rule.relation {
+            Relation::LogDet if self.rule.is_inverted() => self.log_det_of_a().is_some(),
             Relation::LogDet | Relation::Covariance => {
                 let Self { weights, relation, rule, row, .. } = self;
                 row.clear();
@@ -256,9 +280,28 @@ impl Moved {
         Some(())
     }
 
+    /// A = (A^-1 + eta W'W)^-1, (3.7) as printed.
+    fn log_det_of_a(&mut self) -> Option<()> {
+        let rule = self.rule;
+        let step = rule.eta * self.weights.unit() * self.weights.unit();
+        let mut precision = self.precision.clone()?;
+        precision.combine(&self.weights.gram().whole(), |precision, product| precision + step * product);
+        let inverse = precision.is_finite().then(|| precision.cholesky_inverse()).flatten()?;
+        let mut matrix = Triangle::of(&inverse);
+        let factor = rule.factor(matrix.trace(), 1.0, matrix.size(), self.weights.unit())?;
+        if rule.trace == Trace::Start || rule.shrink > 0.0 {
+            matrix.scale(factor * (1.0 - rule.shrink));
+            matrix.add_diagonal(rule.shrink * rule.start);
+            precision = matrix.whole().cholesky_inverse()?;
+        }
+        (self.relation, self.precision) = (matrix, Some(precision));
+        Some(())
+    }
+
     fn von_neumann(&mut self) -> Option<()> {
         let (rule, gram) = (self.rule, self.weights.gram());
-        let step = rule.eta * self.weights.unit() * self.weights.unit();
+        let sign = if rule.multiplier == Multiplier::A { -1.0 } else { 1.0 };
+        let step = sign * rule.eta * self.weights.unit() * self.weights.unit();
         let mut logarithm = self.logarithm.clone()?;
         logarithm.combine(&gram.whole(), |logarithm, product| logarithm + step * product);
         let spectrum = logarithm.is_finite().then(|| logarithm.spectrum()).flatten()?;
@@ -269,6 +312,8 @@ impl Moved {
             Trace::Start => rule.target(values.len()) / values.iter().sum::<f64>(),
             Trace::None => largest.min(LARGEST.ln()).exp(),
         };
+        // A has no logarithm where it underflows.
+        Some(factor).filter(|factor| *factor >= f64::MIN_POSITIVE)?;
         values.iter_mut().for_each(|value| *value *= factor);
         logarithm.add_diagonal(factor.ln() - largest);
         if rule.shrink > 0.0 {
@@ -299,7 +344,8 @@ impl Moved {
 
     pub(super) fn heap_bytes(&self) -> usize {
         let pairs = self.relation.size().pow(2);
-        let numbers = pairs / 2 + self.logarithm.as_ref().map_or(0, |_| pairs);
+        let beside = [&self.logarithm, &self.precision].into_iter().flatten().count();
+        let numbers = pairs / 2 + beside * pairs;
         self.weights.heap_bytes() + numbers * size_of::<f64>()
     }
 
@@ -308,6 +354,7 @@ impl Moved {
             weights: self.weights.state(),
             relation: Block(self.relation.lower()),
             logarithm: self.logarithm.as_ref().map(|matrix| Block(matrix.lower())),
+            precision: self.precision.as_ref().map(|matrix| Block(matrix.lower())),
             changes: self.changes,
             looked: Some(self.looked).filter(|looked| *looked != self.last_multiple()),
         }
@@ -317,9 +364,15 @@ impl Moved {
         if state.logarithm.is_some() != self.logarithm.is_some() {
             return Err(StateError::new("the logarithm of R is kept by `von-neumann` only"));
         }
+        if state.precision.is_some() != self.precision.is_some() {
+            return Err(StateError::new(
+                "the inverse of A is kept by `log-det` with the multiplier `a` only",
+            ));
+        }
         self.weights = GramRows::restore(tasks, state.weights)?;
         self.relation = Triangle::restore(tasks, &state.relation.0)?;
         self.logarithm = state.logarithm.map(|matrix| Symmetric::from_lower(tasks, &matrix.0)).transpose()?;
+        self.precision = state.precision.map(|matrix| Symmetric::from_lower(tasks, &matrix.0)).transpose()?;
         self.changes = state.changes;
         self.looked = state.looked.unwrap_or_else(|| self.last_multiple());
         if self.looked > self.changes {
@@ -336,6 +389,8 @@ pub(crate) struct MovedState {
     /// On and below the diagonal, as the next.
     relation: Block<f64>,
     logarithm: Option<Block<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    precision: Option<Block<f64>>,
     #[serde(deserialize_with = "crate::count::saved")]
     changes: u64,
     /// Where it is not the last multiple of the changes between looks.

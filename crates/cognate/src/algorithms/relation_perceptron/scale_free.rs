@@ -67,9 +67,9 @@ pub(super) struct Met {
 }
 
 impl ScaleFree {
-    pub(super) fn new(config: &RelationPerceptronConfig, tasks: usize) -> Self {
+    pub(super) fn new(config: &RelationPerceptronConfig, start: f64, tasks: usize) -> Self {
         let mut learner = Self {
-            start: config.start,
+            start,
             shrink: config.shrink_or_default(),
             rows: TaskRows::new(FACTORS),
             squares: Vec::new(),
