@@ -267,14 +267,17 @@ fn along_the_stream(means: &[Vec<Vec<f64>>], names: &[String]) -> Claim {
         let leads = |learner: usize| {
             (JUDGED - 1..POINTS).filter(|at| means[learner][task][*at] < rivals(*at)).count()
         };
-        let (pgd, rda, all) = (leads(3), leads(4), POINTS - JUDGED + 1);
-        claim.test(
-            format!(
-                "{name}: both are below each of the three others at every hundredth after the first tenth"
-            ),
-            pgd == all && rda == all,
-            format!("ROM-PGD at {pgd} of {all}, ROM-RDA at {rda}"),
-        )
+        let all = POINTS - JUDGED + 1;
+        [(3, PGD), (4, RDA)].into_iter().fold(claim, |claim, (learner, what)| {
+            let led = leads(learner);
+            claim.test(
+                format!(
+                    "{name}, {what}: below each of the three others at every hundredth after the first tenth"
+                ),
+                led == all,
+                format!("at {led} of {all}"),
+            )
+        })
     })
 }
 

@@ -9,7 +9,7 @@ use crate::Lab;
 use crate::data;
 use crate::runs::{Passed, Way, mistakes, pass, rearranged, shuffled, steps};
 
-/// Rows of the tables, the paper's first; the last two are ours.
+/// Rows of the tables, the paper's first.
 pub(super) const STL: usize = 0;
 pub(super) const IPL: usize = 1;
 pub(super) const CMTL: usize = 2;
@@ -19,10 +19,13 @@ pub(super) const LOG: usize = 5;
 pub(super) const VON: usize = 6;
 /// How many are the paper's.
 pub(super) const METHODS: usize = 7;
-pub(super) const RESCALED: usize = 7;
-pub(super) const CONTROL: usize = 8;
+const COV_KEPT: usize = 7;
+const LOG_KEPT: usize = 8;
+const LOG_A: usize = 9;
+pub(super) const COV_CONTROL: usize = 10;
+pub(super) const LOG_CONTROL: usize = 11;
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 12] = [
     "STL",
     "IPL",
     "CMTL",
@@ -31,8 +34,20 @@ const NAMES: [&str; 9] = [
     "OMTLLOG",
     "OMTLVON",
     "OMTLCOV, trace kept",
+    "OMTLLOG, trace kept",
+    "OMTLLOG, A multiplies",
     "IPL, step of OMTLCOV",
+    "IPL, step of OMTLLOG",
 ];
+
+/// The rows whose steps two others take over.
+fn paced_by(at: usize) -> Option<usize> {
+    match at {
+        COV_CONTROL => Some(COV),
+        LOG_CONTROL => Some(LOG),
+        _ => None,
+    }
+}
 
 /// A row of a table.
 #[derive(Clone)]
@@ -48,7 +63,7 @@ impl Row {
     /// The same with labels asked for: by the relation where one is learnt, else by a fixed parameter. The control has
     /// no such form.
     pub(super) fn asking(mut self) -> Option<Self> {
-        let relation = matches!(self.at, COV | LOG | VON | RESCALED);
+        let relation = matches!(self.at, COV..=LOG_A);
         self.way.query = if relation { json!("relation") } else { json!({ "margin": { "b": 1.0 } }) };
         self.paced_by.is_none().then_some(self)
     }
@@ -114,21 +129,26 @@ fn candidates(lab: &Lab, at: usize, tasks: usize) -> Vec<Value> {
         let all = starts(lab);
         all.into_iter().map(|start| printed(rule, start)).chain([rescaled(rule)]).collect()
     };
-    let moving = |rule: &str, etas: &[f64]| -> Vec<Value> {
-        let both = |eta: &f64| {
-            ["start", "none"].map(|trace| relation(json!({ "relation": rule, "trace": trace, "eta": eta })))
-        };
-        etas.iter().flat_map(both).collect()
+    let kept = |rule: &str, etas: &[f64]| -> Vec<Value> {
+        etas.iter().map(|eta| relation(json!({ "relation": rule, "eta": eta }))).collect()
     };
+    let literal = |rule: &str, etas: &[f64]| -> Vec<Value> {
+        let with = |eta| relation(json!({ "relation": rule, "multiplier": "a", "start": 1.0, "eta": eta }));
+        etas.iter().map(with).collect()
+    };
+    let upwards: &[f64] = lab.choose(&[1e-3, 1e-2], &[1e-4, 1e-3, 1e-2, 1e-1]);
+    let downwards: &[f64] = lab.choose(&[1e-5, 1e-4], &[1e-6, 1e-5, 1e-4, 1e-3, 1e-2]);
     match at {
         STL => vec![perceptron(json!("pooled"))],
-        IPL | CONTROL => vec![perceptron(json!("independent"))],
+        IPL | COV_CONTROL | LOG_CONTROL => vec![perceptron(json!("independent"))],
         CMTL => [1, 4, 16, tasks].map(|b| perceptron(json!({ "coupled": { "b": b } }))).to_vec(),
         BATCHOPT => starting("batch-optimal"),
         COV => starting("covariance"),
-        RESCALED => vec![rescaled("covariance")],
-        LOG => moving("log-det", lab.choose(&[1e-3, 1e-2], &[1e-4, 1e-3, 1e-2, 1e-1])),
-        _ => moving("von-neumann", lab.choose(&[1e-4, 1e-3], &[1e-5, 1e-4, 1e-3, 1e-2])),
+        COV_KEPT => vec![rescaled("covariance")],
+        LOG => [kept("log-det", upwards), literal("log-det", downwards)].concat(),
+        LOG_KEPT => kept("log-det", upwards),
+        LOG_A => literal("log-det", downwards),
+        _ => [kept("von-neumann", upwards), literal("von-neumann", downwards)].concat(),
     }
 }
 
@@ -145,7 +165,7 @@ pub(super) fn tuned_rows(lab: &Lab, set: &Set) -> anyhow::Result<(Vec<Row>, Stri
         if all.len() > 1 {
             chosen.push(format!("{name} {}", way.learner));
         }
-        let paced_by = (at == CONTROL).then(|| rows[COV].way.clone());
+        let paced_by = paced_by(at).map(|of| rows[of].way.clone());
         rows.push(Row { at, name, way, paced_by });
     }
     Ok((rows, format!("{}: {}.", set.name, chosen.join("; "))))
