@@ -9,7 +9,7 @@ use crate::Lab;
 use crate::data;
 use crate::runs::{Way, shuffled, tuned};
 
-use super::{COML, COML_2, MULTI, OMTL, PA, PA_GLOBAL, PGD, PT, PT_GLOBAL};
+use super::{COML, COML_2, MULTI, OMTL, PA, PA_GLOBAL, PA_I, PA_I_GLOBAL, PGD, PT, PT_GLOBAL};
 
 /// What is made as small as possible, of candidates on the stream for tuning.
 pub(super) type Measure<'a> = dyn Fn(&[Way]) -> anyhow::Result<Vec<u64>> + 'a;
@@ -176,14 +176,17 @@ fn tuned_way(lab: &Lab, name: &str, stream: &Memory, simultaneous: bool) -> anyh
     let tasks = data::task_names(stream).len();
     let fixed = |learner: Value| vec![Way { simultaneous, ..Way::new(learner) }];
     let perceptron = |interaction: Value| json!({ "perceptron": { "interaction": interaction } });
-    let passive = |scope: &str| json!({ "passive-aggressive": { "scope": scope } });
+    let passive =
+        |scope: &str, variant: &str| json!({ "passive-aggressive": { "scope": scope, "variant": variant } });
     let search =
         |grid: Grid| grid.best(lab, simultaneous, &*mistakes(lab, name, stream)).map(|way| vec![way]);
     let ways: Vec<Way> = match name {
         PT => fixed(perceptron(json!("independent"))),
         PT_GLOBAL => fixed(perceptron(json!("pooled"))),
-        PA => fixed(passive("individual")),
-        PA_GLOBAL => fixed(passive("global")),
+        PA => fixed(passive("individual", "pa")),
+        PA_GLOBAL => fixed(passive("global", "pa")),
+        PA_I => fixed(passive("individual", "pa1")),
+        PA_I_GLOBAL => fixed(passive("global", "pa1")),
         MULTI => [0, 1, 2, 3, 5, 8, 12, 20, 30]
             .into_iter()
             .filter(|b| *b <= tasks)
@@ -214,7 +217,7 @@ pub(super) fn tuned_ways(
     let (mut ways, mut chosen) = (Vec::new(), Vec::new());
     for name in names {
         let (way, parameters) = tuned_way(lab, name, stream, simultaneous)?;
-        if ![PT, PT_GLOBAL, PA, PA_GLOBAL].contains(name) {
+        if ![PT, PT_GLOBAL, PA, PA_GLOBAL, PA_I, PA_I_GLOBAL].contains(name) {
             chosen.push(parameters);
         }
         ways.push(way);
