@@ -60,8 +60,11 @@ fn list(args: &LabListArgs) -> anyhow::Result<()> {
             on_record(experiment, &record),
         );
     }
-    let verdicts = all.iter().filter_map(|experiment| verdict(experiment)).map(|(verdict, ..)| verdict);
-    text += &format!("On record: {}\n", summary(&verdicts.collect::<Vec<_>>()));
+    let known: Vec<_> = all.iter().filter_map(|experiment| verdict(experiment)).collect();
+    let verdicts: Vec<Verdict> = known.iter().map(|(verdict, ..)| *verdict).collect();
+    let claims: usize = known.iter().map(|(_, claims, _)| claims).sum();
+    let less: usize = known.iter().map(|(.., less)| less.len()).sum();
+    text += &format!("On record: {}; {} of {claims} claims reproduced\n", summary(&verdicts), claims - less);
     let here = all.iter().filter(|experiment| experiment.missing(&args.data).is_empty()).count();
     text += &format!(
         "{here} of {} can be run with the data in {folder}: cognate lab run ID --data {folder}",

@@ -8,7 +8,11 @@ use super::support::Folder;
 #[test]
 fn the_list_names_seventeen_experiments_and_their_data() {
     let folder = Folder::new();
-    assert_snapshot!(folder.output("lab list"));
+    // What is on record changes with every full run.
+    let record = ["  reproduced", "  not reproduced", "  no full run on record", "    ", "  why: ", "On record: "];
+    let list = folder.output("lab list");
+    let lasting = list.lines().filter(|line| !record.iter().any(|start| line.starts_with(start)));
+    assert_snapshot!(lasting.collect::<Vec<_>>().join("\n"));
     let list: Value = serde_json::from_str(&folder.output("lab list --json")).expect("one JSON value");
     assert_eq!(list.as_array().map(Vec::len), Some(17));
 }
@@ -101,12 +105,13 @@ fn the_list_has_the_record_and_an_explanation_of_what_did_not_come_out() {
     let list: Value = serde_json::from_str(&folder.output("lab list --json")).expect("one JSON value");
     let verdicts = ["reproduced", "reproduced in part", "not reproduced"];
     for experiment in list.as_array().expect("a list") {
-        let verdict = experiment["verdict"].as_str().expect("a verdict on record");
+        // Null where no full run is on record.
+        let Some(verdict) = experiment["verdict"].as_str() else { continue };
         assert!(verdicts.contains(&verdict), "{experiment}");
         let explains = experiment["explains"].as_str().expect("a text");
         assert!(verdict == "reproduced" || explains.contains("`cognate lab run "), "{experiment}");
     }
     let text = folder.output("lab list");
     let summary = text.lines().find(|line| line.starts_with("On record: ")).expect("a summary");
-    assert!(summary.ends_with(" of 17 experiments"), "{summary}");
+    assert!(summary.ends_with(" claims reproduced") && summary.contains(" experiments; "), "{summary}");
 }
