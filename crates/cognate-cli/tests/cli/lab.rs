@@ -9,7 +9,8 @@ use super::support::Folder;
 fn the_list_names_seventeen_experiments_and_their_data() {
     let folder = Folder::new();
     // What is on record changes with every full run.
-    let record = ["  reproduced", "  not reproduced", "  no full run on record", "    ", "  why: ", "On record: "];
+    let record =
+        ["  reproduced", "  not reproduced", "  no full run on record", "    ", "  why: ", "On record: "];
     let list = folder.output("lab list");
     let lasting = list.lines().filter(|line| !record.iter().any(|start| line.starts_with(start)));
     assert_snapshot!(lasting.collect::<Vec<_>>().join("\n"));
