@@ -241,9 +241,12 @@ pub(crate) struct LabRunArgs {
     /// Folder of the data sets
     #[arg(long, value_name = "DIR", default_value = "data")]
     pub(crate) data: PathBuf,
-    /// Folder for tables and figures: ID.md, ID.csv, ID-….svg
+    /// Folder for tables, figures and verdicts: ID.md, ID.csv, ID-….svg, ID.json
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub(crate) out: PathBuf,
+    /// Compare verdicts with an ID.json of another run, not with the record built into the program
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
     /// Runs in parallel; by default as many as there are processors. The result is the same
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,

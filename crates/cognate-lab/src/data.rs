@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use cognate::stream::{Input, Memory, Normalize, ReadOptions, StreamConfig};
-use cognate::{Example, RunConfig};
+use cognate::{Example, RunConfig, SparseView};
 
 use crate::Lab;
 
@@ -84,11 +84,38 @@ pub(crate) const SENTIMENT: DataSet = DataSet {
 
 /// A file with its rows scaled to length 1.
 pub(crate) fn unit_rows(lab: &Lab, file: &str) -> anyhow::Result<Memory> {
+    rows(lab, file, Normalize::L2)
+}
+
+/// A file with its rows scaled, or as they come.
+pub(crate) fn rows(lab: &Lab, file: &str, normalize: Normalize) -> anyhow::Result<Memory> {
     let path = lab.data.join(file);
-    let stream = StreamConfig { normalize: Normalize::L2, ..StreamConfig::default() };
+    let stream = StreamConfig { normalize, ..StreamConfig::default() };
     let config = RunConfig { stream, ..RunConfig::default() };
     let reader = config.reader(vec![Input::File(path.clone())], ReadOptions::default())?;
     reader.into_memory().with_context(|| path.display().to_string())
+}
+
+/// A stream with the values of each row changed.
+pub(crate) fn changed(
+    stream: &Memory,
+    change: impl Fn(usize, SparseView<'_>) -> Vec<(u32, f64)>,
+) -> anyhow::Result<Memory> {
+    let mut changed = Memory::new();
+    for (at, (task, example)) in stream.examples().enumerate() {
+        let (indices, values): (Vec<u32>, Vec<f64>) = change(at, example.features).into_iter().unzip();
+        changed.push(task, Example { features: SparseView::try_new(&indices, &values)?, ..example });
+    }
+    Ok(changed)
+}
+
+/// A row scaled to length 1; a row of zeros stays one.
+pub(crate) fn to_length_1(mut row: Vec<(u32, f64)>) -> Vec<(u32, f64)> {
+    let length = row.iter().map(|(_, value)| value * value).sum::<f64>().sqrt();
+    if length > 0.0 {
+        row.iter_mut().for_each(|(_, value)| *value /= length);
+    }
+    row
 }
 
 /// The text of a file compressed by gzip.

@@ -1,4 +1,4 @@
-//! What an experiment finds: tables with the paper's numbers beside ours, figures, verdicts; as text, Markdown and CSV.
+//! What an experiment finds: tables with the paper's numbers beside ours, figures, claims; as text, Markdown and CSV.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,14 +9,17 @@ use cognate_plot::lines::{Detail, LineChart};
 use cognate_plot::text_table::TextTable;
 
 use crate::Experiment;
+use crate::record::Record;
 use crate::statistics::{deviation, mean};
+use crate::verdict::{Claim, Verdict};
 
 /// The findings of an experiment.
 #[derive(Default)]
 pub struct Findings {
     pub(crate) tables: Vec<Table>,
     pub(crate) figures: Vec<Figure>,
-    pub(crate) verdicts: Vec<Verdict>,
+    /// What the paper claims, each with its tests.
+    pub(crate) claims: Vec<Claim>,
     /// How it was run, and which parameters were chosen.
     pub(crate) notes: Vec<String>,
 }
@@ -67,52 +70,10 @@ pub(crate) struct Figure {
     pub(crate) chart: LineChart,
 }
 
-/// The verdict on a claim.
-pub(crate) struct Verdict {
-    /// What the paper says.
-    claim: String,
-    /// Whether our numbers agree.
-    reproduced: bool,
-    /// Our figures.
-    ours: String,
-    /// Where a claim is known not to be reproduced, what is checked instead, and whether that holds.
-    instead: Option<(String, bool)>,
-}
-
-impl Verdict {
-    /// A claim that is reproduced, and must be.
-    pub(crate) fn claim(claim: &str, holds: bool, ours: String) -> Self {
-        Self { claim: claim.to_owned(), reproduced: holds, ours, instead: None }
-    }
-
-    /// A claim that is known not to be reproduced; what we found instead must hold.
-    pub(crate) fn instead(claim: &str, reproduced: bool, ours: String, found: &str, holds: bool) -> Self {
-        Self { claim: claim.to_owned(), reproduced, ours, instead: Some((found.to_owned(), holds)) }
-    }
-
-    /// Whether what is checked holds.
-    pub(crate) fn holds(&self) -> bool {
-        self.instead.as_ref().map_or(self.reproduced, |(_, holds)| *holds)
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let word = match (&self.instead, self.reproduced) {
-            (_, true) => "reproduced",
-            (Some(_), false) => "not reproduced",
-            (None, false) => "BROKEN",
-        };
-        let mut lines = vec![format!("{word}: {} ({})", self.claim, self.ours)];
-        if let Some((found, holds)) = &self.instead {
-            lines.push(format!("{}: {found}", if *holds { "holds" } else { "BROKEN" }));
-        }
-        lines
-    }
-}
-
 impl Findings {
-    /// Whether everything that is checked holds.
-    pub fn hold(&self) -> bool {
-        self.verdicts.iter().all(Verdict::holds)
+    /// How far the claims come out together.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of_parts(self.claims.iter().map(Claim::verdict))
     }
 
     /// What a terminal shows.
@@ -129,8 +90,12 @@ impl Findings {
         self.notes.iter().for_each(|note| {
             let _ = writeln!(text, "{note}");
         });
-        for line in self.verdicts.iter().flat_map(Verdict::lines) {
-            let _ = writeln!(text, "{line}");
+        for claim in &self.claims {
+            let (claimed, tests) = claim.lines();
+            let _ = writeln!(text, "{}: {claimed}", claim.verdict());
+            tests.iter().for_each(|test| {
+                let _ = writeln!(text, "  {test}");
+            });
         }
         text
     }
@@ -153,15 +118,21 @@ impl Findings {
         for figure in &self.figures {
             let _ = writeln!(text, "![{}]({}-{}.svg)\n", figure.chart.title, experiment.id, figure.name);
         }
-        for line in self.verdicts.iter().flat_map(Verdict::lines) {
-            let (word, rest) = line.split_once(": ").unwrap_or((&line, ""));
-            let _ = writeln!(text, "- **{word}**: {rest}");
+        for claim in &self.claims {
+            let (claimed, tests) = claim.lines();
+            let _ = writeln!(text, "- **{}**: {claimed}", claim.verdict());
+            tests.iter().for_each(|test| {
+                let _ = writeln!(text, "  - {test}");
+            });
         }
-        if !self.verdicts.is_empty() {
+        if !self.claims.is_empty() {
             text.push('\n');
         }
         for note in &self.notes {
             let _ = writeln!(text, "{note}\n");
+        }
+        if self.verdict() != Verdict::Reproduced && !experiment.explains.is_empty() {
+            let _ = writeln!(text, "Why not all of it: {}\n", experiment.explains);
         }
         let _ = writeln!(text, "Departures from the paper: {}", experiment.deviates);
         text
@@ -184,17 +155,19 @@ impl Findings {
         text
     }
 
-    /// Writes Markdown, CSV and figures into a folder; `mode` says how the experiment was run.
+    /// Writes Markdown, CSV, figures and verdicts into a folder.
     ///
     /// # Errors
     /// The file that cannot be written.
-    pub fn write(&self, experiment: &Experiment, mode: &str, out: &Path) -> anyhow::Result<()> {
+    pub fn write(&self, experiment: &Experiment, quick: bool, out: &Path) -> anyhow::Result<()> {
         let write = |name: String, content: String| {
             let path = out.join(name);
             replace_file(&path, |out| out.write_all(content.as_bytes()))
                 .with_context(|| path.display().to_string())
         };
         let id = experiment.id;
+        let mode = if quick { "Run with --quick: fewer runs, smaller grids" } else { "Run in full" };
+        write(format!("{id}.json"), Record::of(id, quick, self).text())?;
         write(format!("{id}.md"), self.markdown(experiment, mode))?;
         write(format!("{id}.csv"), self.csv())?;
         for figure in &self.figures {
@@ -208,15 +181,6 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_claim_that_does_not_come_out_is_said_and_what_we_found_is_checked() {
-        let held = Verdict::instead("gains of five", false, "gains of one".to_owned(), "gains above 0", true);
-        assert!(held.holds());
-        assert_eq!(held.lines(), ["not reproduced: gains of five (gains of one)", "holds: gains above 0"]);
-        let broken = Verdict::claim("b beats a", false, "2 and 1".to_owned());
-        assert!(!broken.holds() && broken.lines()[0].starts_with("BROKEN: b beats a"));
-    }
 
     #[test]
     fn cells_show_ours_then_theirs() {

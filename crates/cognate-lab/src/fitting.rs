@@ -54,6 +54,15 @@ pub(crate) fn standardise(lines: &mut [Line], fitted: &[usize]) {
     }
 }
 
+/// Scales labels to mean 0 and variance 1 over the fitted lines.
+pub(crate) fn standardise_labels(lines: &mut [Line], fitted: &[usize]) {
+    let labels: Vec<f64> = fitted.iter().map(|at| lines[*at].label).collect();
+    let mean = labels.iter().sum::<f64>() / labels.len() as f64;
+    let variance = labels.iter().map(|label| (label - mean).powi(2)).sum::<f64>() / labels.len() as f64;
+    let deviation = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+    lines.iter_mut().for_each(|line| line.label = (line.label - mean) / deviation);
+}
+
 /// Examples made from (line, task, label), with tasks numbered.
 pub(crate) fn examples(
     lines: &[Line],

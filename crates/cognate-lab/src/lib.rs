@@ -3,9 +3,9 @@
 //! This crate is the library behind `cognate lab` and behind the commands of `cargo xtask` that measure. It is internal
 //! to the program; its API is not stable.
 //!
-//! An [`Experiment`] says what it claims, what data it needs and where it departs from the paper, and checks its results;
-//! `papers` has one file per paper. [`Findings`] are the results of an experiment and how they are written; `data` finds
-//! and reads data sets; `runs` learns streams; `fitting` fits all examples at once. [`parallel`] runs jobs side by side;
+//! An [`Experiment`] says what it claims, what data it needs and where it departs from the paper, and tests its claims;
+//! `papers` has one file per paper. [`Findings`] are the results of an experiment and how they are written; each [`Claim`]
+//! in them has a [`Verdict`], which is compared with the one on [`Record`]; `data` finds and reads data sets; `runs` learns streams; `fitting` fits all examples at once. [`parallel`] runs jobs side by side;
 //! [`statistics`] tells differences from chance, whatever the metric, by what each example contributes to it ([`influence`]).
 
 mod data;
@@ -16,8 +16,10 @@ pub mod influence;
 pub mod measure;
 mod papers;
 pub mod parallel;
+mod record;
 mod runs;
 pub mod statistics;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,8 @@ pub use data::DataSet;
 pub use findings::Findings;
 pub use papers::experiments;
 use parallel::Pool;
+pub use record::Record;
+pub use verdict::{Claim, Verdict};
 
 /// A table or figure of a paper.
 pub struct Experiment {
@@ -36,6 +40,8 @@ pub struct Experiment {
     pub claim: &'static str,
     /// Where ours departs from the paper's experiment, and why.
     pub deviates: &'static str,
+    /// Why not every claim comes out, and a command that shows it; empty where every claim does.
+    pub explains: &'static str,
     /// The data sets it reads; none if its streams are synthetic.
     pub needs: &'static [&'static DataSet],
     /// Rough minutes on two processors: quick, full.

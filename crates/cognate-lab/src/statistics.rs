@@ -11,6 +11,46 @@ pub fn deviation(values: &[f64]) -> f64 {
     (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom as f64).sqrt()
 }
 
+/// A mean difference of paired runs and its standard error, which a single run does not have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    pub(crate) mean: f64,
+    pub(crate) error: f64,
+    runs: usize,
+}
+
+impl Gap {
+    /// Of `ours` less `theirs`, run by run.
+    pub(crate) fn between(ours: &[f64], theirs: &[f64]) -> Self {
+        Self::of(&ours.iter().zip(theirs).map(|(ours, theirs)| ours - theirs).collect::<Vec<_>>())
+    }
+
+    /// Of differences.
+    pub(crate) fn of(differences: &[f64]) -> Self {
+        let error = deviation(differences) / (differences.len() as f64).sqrt();
+        Self { mean: mean(differences), error, runs: differences.len() }
+    }
+
+    /// Whether it lies above 0 by more than two standard errors.
+    pub(crate) fn is_above(self) -> bool {
+        self.mean > 2.0 * self.error
+    }
+
+    /// Whether it lies below 0 by more than two standard errors.
+    pub(crate) fn is_below(self) -> bool {
+        self.mean < -2.0 * self.error
+    }
+
+    /// The mean and its standard error in words.
+    pub(crate) fn text(self, places: usize) -> String {
+        let error = match self.runs {
+            1 => "one run".to_owned(),
+            _ => format!("standard error {:.places$}", self.error),
+        };
+        format!("{:+.places$}, {error}", self.mean)
+    }
+}
+
 /// The probability of a mean difference at least as far from 0 if the true one is 0, by the normal distribution.
 ///
 /// `independent` is how many of the pairs count: repetitions of the same pairs make a mean steadier, but are no new
@@ -58,6 +98,16 @@ mod tests {
         ] {
             assert!((two_sided(z) / wanted - 1.0).abs() < 1e-3, "{z}: {}", two_sided(z));
         }
+    }
+
+    #[test]
+    fn a_gap_counts_from_two_standard_errors_on() {
+        let noisy = Gap::between(&[1.0, 3.0, 2.0], &[0.0, 4.0, 1.0]);
+        assert!((noisy.mean - 1.0 / 3.0).abs() < 1e-12 && !noisy.is_above() && !noisy.is_below());
+        let (better, worse) = (Gap::of(&[1.0, 1.1, 0.9]), Gap::of(&[-1.0, -1.1, -0.9]));
+        assert!(better.is_above() && !better.is_below() && worse.is_below());
+        assert_eq!(Gap::of(&[0.5]).text(1), "+0.5, one run");
+        assert_eq!(Gap::of(&[1.0, 3.0]).text(1), "+2.0, standard error 1.0");
     }
 
     #[test]

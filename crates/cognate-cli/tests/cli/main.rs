@@ -12,6 +12,7 @@ mod data;
 mod data_as_they_come;
 mod demo;
 mod endings;
+mod errata;
 mod export;
 mod family;
 mod fit;

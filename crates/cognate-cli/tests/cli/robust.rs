@@ -83,7 +83,7 @@ fn bad_parameters_are_refused_by_name_with_their_range() {
         (
             "collaborative",
             "global=1e-9",
-            "global: must be 0 or at least a thousandth of own = 3, got 0.000000001",
+            "global: must be 0 or at least a thousandth of own = 1, got 0.000000001",
         ),
     ] {
         let line = format!("learn a.svm --learner {learner} --set {set}");

@@ -4,18 +4,22 @@ use cognate::stream::Memory;
 use serde_json::{Value, json};
 
 use crate::data::{self, DataSet, SCHOOL, SENTIMENT, SPAM_A};
-use crate::findings::{Cell, Table, Verdict};
+use crate::findings::{Cell, Table};
 use crate::runs::{Passed, Way, pass, shuffled};
-use crate::statistics::mean;
-use crate::{Experiment, Findings, Lab};
+use crate::statistics::{Gap, mean};
+use crate::{Claim, Experiment, Findings, Lab};
 
 pub(super) static ALL: [Experiment; 1] = [Experiment {
     id: "mb12-table1",
     place: "MB12 table 1, F-measure with 25, 10 and 5 % of the examples that independent Perceptrons keep",
-    claim: "The complete graph (C) beats the disconnected one (D) everywhere; projecting beats dropping; projecting for all \
-            tasks at once (MTBPRJ-2) is best, and with C and 25 % no worse than independent Perceptrons without a budget.",
+    claim: "The complete graph (C) beats the disconnected one (D) everywhere, by the more the smaller the budget; projecting \
+            beats dropping; projecting for all tasks at once (MTBPRJ-2) is best; with C and 25 % the budget costs nothing.",
     deviates: "the paper names neither degree nor width of its kernels nor the scaling of rows: ours are unit rows and, \
                of the degrees 2, 3 and 4, those that come nearest to the table; no other width was tried.",
+    explains: "the paper's own table has the gap between C and D grow on spam_a and, for three learners of four, on school, \
+               but shrink on sentiment, and all learners match the baseline on school only; ours are the same, and for MTRBP \
+               on spam_a the gap lies within the deviation of three shuffles. On school our MTBPRJ is as good as our MTBPRJ-2 when the graph is complete. `cognate lab run \
+               mb12-table1` shows both.",
     needs: &[&SPAM_A, &SCHOOL, &SENTIMENT],
     minutes: (2.0, 30.0),
     run: table1,
@@ -30,9 +34,12 @@ const LEARNERS: [(&str, &str); 4] = [
 const SHARES: [f64; 3] = [0.25, 0.10, 0.05];
 const GRAPHS: [&str; 2] = ["complete", "disconnected"];
 
-/// Points of F by which a cell may be below the paper's, and by which an order may be reversed.
+/// Points of F by which a cell may be below the paper's, and below the baseline to match it: in print 91.6 matches 92.0.
 const BELOW: f64 = 2.5;
-const TURNED: f64 = 0.5;
+const MATCHED: f64 = 0.5;
+
+/// The learner that projects for all tasks at once, a row of `LEARNERS`.
+const SHARED: usize = 3;
 
 /// A set: its kernel, F of independent Perceptrons in the paper, and the paper's cells, one row per learner, ordered by
 /// share and graph.
@@ -135,6 +142,7 @@ fn table1(lab: &Lab) -> anyhow::Result<Findings> {
     let sets: &[Set] = lab.choose(&SETS[..2], &SETS);
     let seeds = lab.choose(1, 3);
     let mut findings = Findings::default();
+    let mut claims = claims();
     for set in sets {
         let measured = measure(lab, set, seeds)?;
         let columns = SHARES.iter().flat_map(|share| GRAPHS.map(|graph| column(*share, graph)));
@@ -155,8 +163,9 @@ fn table1(lab: &Lab) -> anyhow::Result<Findings> {
             columns: columns.collect(),
             rows,
         });
-        findings.verdicts.extend(verdicts(set, &measured));
+        claims = claims.into_iter().zip(tests(set, &measured)).map(|(claim, test)| test.of(claim)).collect();
     }
+    findings.claims = claims;
     findings.notes.push(format!("{seeds} shuffles; eta = 0.01 as in the paper."));
     Ok(findings)
 }
@@ -165,53 +174,122 @@ fn column(share: f64, graph: &str) -> String {
     format!("{} {:.0} %", if graph == "complete" { "C" } else { "D" }, 100.0 * share)
 }
 
-fn verdicts(set: &Set, measured: &Measured) -> Vec<Verdict> {
-    let cell = |row: usize, column: usize| mean(&measured.cells[column][row]);
-    let name = set.data.name;
-    let worst = |of: &dyn Fn(usize, usize) -> f64, rows: std::ops::Range<usize>, columns: &[usize]| {
-        let all = rows.flat_map(|row| columns.iter().map(move |column| (row, *column)));
-        all.map(|(row, column)| of(row, column)).fold(f64::MAX, f64::min)
+/// What the paper says, to be tested on every set.
+fn claims() -> Vec<Claim> {
+    let texts = [
+        "the complete graph (C) is better than the disconnected one (D), whatever learner and budget",
+        "the difference between C and D grows as the budget shrinks",
+        "projecting (MTBPRJ) is better than dropping",
+        "MTBPRJ-2 is the best, whatever graph and budget",
+        "with C and 25 % MTBPRJ-2 matches independent Perceptrons without a budget",
+        "with C all four learners match them at 25 %, and MTBPRJ and MTBPRJ-2 at 5 % (the paper's words; by its table, on school)",
+        "the table: F of all learners, graphs and budgets",
+    ];
+    texts.into_iter().map(Claim::new).collect()
+}
+
+/// A test of a claim on one set.
+struct Test {
+    condition: String,
+    holds: bool,
+    ours: String,
+}
+
+impl Test {
+    fn new(set: &Set, condition: &str, holds: bool, ours: String) -> Self {
+        Self { condition: format!("{}: {condition}", set.data.name), holds, ours }
+    }
+
+    fn of(self, claim: Claim) -> Claim {
+        claim.test(self.condition, self.holds, self.ours)
+    }
+}
+
+/// The tests of the claims, in their order.
+fn tests(set: &Set, measured: &Measured) -> [Test; 7] {
+    let runs = |row: usize, column: usize| &measured.cells[column][row];
+    let cell = |row: usize, column: usize| mean(runs(row, column));
+    let gap = |row: usize, column: usize| Gap::between(runs(row, column), runs(row, column + 1));
+    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MAX, f64::min);
+    let to_apart = least(&mut (0..4).flat_map(|row| [0, 2, 4].map(|at| gap(row, at).mean)));
+    let growth: Vec<Gap> =
+        (0..4).map(|row| growth(runs(row, 0), runs(row, 1), runs(row, 4), runs(row, 5))).collect();
+    let in_print = |row: usize| {
+        let of = |at: usize| set.cells[row][at] - set.cells[row][at + 1];
+        of(4) - of(0)
     };
-    let to_apart = worst(&|row, column| cell(row, column) - cell(row, column + 1), 0..4, &[0, 2, 4]);
-    let projected =
-        worst(&|_, column| cell(2, column) - cell(0, column).max(cell(1, column)), 0..1, &[0, 1, 2, 3, 4, 5]);
-    let shared = worst(
-        &|_, column| cell(3, column) - cell(0, column).max(cell(1, column)).max(cell(2, column)),
-        0..1,
-        &[0, 1, 2, 3, 4, 5],
+    let shown = |text: &dyn Fn(usize) -> String| {
+        let all: Vec<String> = (0..4).map(|row| format!("{} {}", LEARNERS[row].0, text(row))).collect();
+        all.join("; ")
+    };
+    let projected = least(&mut (0..6).map(|at| cell(2, at) - cell(0, at).max(cell(1, at))));
+    let others = |at: usize| (0..SHARED).map(|row| cell(row, at)).fold(f64::MIN, f64::max);
+    let shared = least(&mut (0..6).map(|at| cell(SHARED, at) - others(at)));
+    let to_print = least(
+        &mut (0..4)
+            .flat_map(|row| (0..6).map(move |at| (row, at)))
+            .map(|(row, at)| cell(row, at) - set.cells[row][at]),
     );
-    let to_print =
-        worst(&|row, column| cell(row, column) - set.cells[row][column], 0..4, &[0, 1, 2, 3, 4, 5]);
     let baseline = mean(&measured.baseline);
-    vec![
-        Verdict::claim(
-            &format!(
-                "{name}: the complete graph is no worse than the disconnected one, whatever learner and budget"
-            ),
-            to_apart > -TURNED,
+    let dropping = least(&mut (0..4).map(|row| cell(row, 0)));
+    let smallest = cell(2, 4).min(cell(3, 4));
+    let worst_in_print = (0..4).map(|row| set.cells[row][0]).chain([set.cells[2][4], set.cells[3][4]]);
+    let worst_in_print = least(&mut worst_in_print.map(|f| f - set.baseline));
+    [
+        Test::new(
+            set,
+            "C has the higher mean in all 12 pairs",
+            to_apart > 0.0,
             format!("{to_apart:+.1} points at least"),
         ),
-        Verdict::claim(
-            &format!("{name}: projecting (MTBPRJ) is no worse than dropping"),
-            projected > -TURNED,
+        Test::new(
+            set,
+            "C less D is larger at 5 % than at 25 %, in the mean, for all four learners",
+            growth.iter().all(|gap| gap.mean > 0.0),
+            format!(
+                "{}; in print {}",
+                shown(&|row| growth[row].text(1)),
+                shown(&|row| format!("{:+.1}", in_print(row)))
+            ),
+        ),
+        Test::new(
+            set,
+            "MTBPRJ has a higher mean than MTRBP and MTFORG in all six columns",
+            projected > 0.0,
             format!("{projected:+.1} points at least"),
         ),
-        Verdict::claim(
-            &format!("{name}: MTBPRJ-2 is the best"),
-            shared > -TURNED,
+        Test::new(
+            set,
+            "no other learner has a higher mean in any of the six columns",
+            shared >= 0.0,
             format!("{shared:+.1} points at least to the best other"),
         ),
-        Verdict::claim(
-            &format!(
-                "{name}: with C and 25 % MTBPRJ-2 is no worse than independent Perceptrons without a budget"
-            ),
-            cell(3, 0) > baseline - 1.0,
-            format!("{:.1} to {baseline:.1}", cell(3, 0)),
+        Test::new(
+            set,
+            &format!("its mean is at most {MATCHED} below theirs"),
+            cell(SHARED, 0) >= baseline - MATCHED,
+            format!("{:.1} to {baseline:.1}", cell(SHARED, 0)),
         ),
-        Verdict::claim(
-            &format!("{name}: no cell is more than {BELOW} points below the paper's"),
+        Test::new(
+            set,
+            &format!("these six means are at most {MATCHED} below theirs"),
+            dropping.min(smallest) >= baseline - MATCHED,
+            format!(
+                "{:+.1} points at least; in print {worst_in_print:+.1}",
+                dropping.min(smallest) - baseline
+            ),
+        ),
+        Test::new(
+            set,
+            &format!("no mean is more than {BELOW} points below the paper's"),
             to_print > -BELOW,
             format!("{to_print:+.1} points at least"),
         ),
     ]
+}
+
+/// By how much C less D is larger with the smallest budget than with the largest.
+fn growth(c_large: &[f64], d_large: &[f64], c_small: &[f64], d_small: &[f64]) -> Gap {
+    let of = |at: usize| (c_small[at] - d_small[at]) - (c_large[at] - d_large[at]);
+    Gap::of(&(0..c_large.len()).map(of).collect::<Vec<_>>())
 }

@@ -20,6 +20,9 @@
 //!
 //! Bound: none of ours.
 //!
+//! Defaults: chosen on one shuffle of five sets with unit rows (tdt2, movielens, mhc, school, spam_b). No fixed ratio suits
+//! all: tasks that have little in common (tdt2) want e2 / e1 = 0.001, similar ones (spam_b) 0.03 to 0.1.
+//!
 //! Departures: what e2 / (e1 + e2) leaves of a round after so many others that it is below a rounding error is dropped.
 //! Reduces to: with global = 0, own = 1, K learners of `passive-aggressive`, `individual`, `pa1`.
 
@@ -62,8 +65,9 @@ pub struct CollaborativeConfig {
 const LARGEST_RATIO: f64 = 1000.0;
 
 impl Default for CollaborativeConfig {
+    /// Tasks lean on the global model a little: more is better where they are alike, and ruins those that are not.
     fn default() -> Self {
-        Self { own: 3.0, global: 1.0, c: 1.0, c_global: 1.0 }
+        Self { own: 1.0, global: 0.001, c: 1.0, c_global: 0.1 }
     }
 }
 

@@ -519,7 +519,8 @@ fn poisoned_tasks_have_no_say() {
     let (gap, error) = worse(&json!("rom-pgd"));
     assert!(gap <= 0.1 && error < 0.15, "{gap} worse than {error}");
     // Other learners do suffer.
-    for learner in [json!({"perceptron": {"interaction": "pooled"}}), json!("collaborative")] {
+    let leaning = json!({"collaborative": {"own": 3, "global": 1, "c-global": 1}});
+    for learner in [json!({"perceptron": {"interaction": "pooled"}}), leaning] {
         let (gap, _) = worse(&learner);
         assert!(gap > 0.2, "{learner}: {gap}");
     }
