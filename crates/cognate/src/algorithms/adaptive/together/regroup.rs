@@ -12,8 +12,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::groups::Groups;
-use super::super::kinship::{Kinship, Partition, Place, Portraits};
+use super::super::groups::{Groups, Patience};
+use super::super::kinship::{Kinship, Partition, Place, Portraits, without};
 use super::super::members::{OWN, SHARED};
 use super::super::rows::{OwnRow, SharedRow};
 use super::super::trust::Lean;
@@ -103,19 +103,26 @@ impl State {
         tasks
     }
 
-    /// Own weights of `alone`, times the sizes of their features.
+    /// Own weights of `alone` in the units of `kinship`, without what base rates make of them.
     fn portraits(weights: &Table, tasks: &[TaskId]) -> Portraits {
         let sizes: Vec<f64> = weights.slots_of_groups().take(MOST_FEATURES).map(largest).collect();
         let mut portraits = Portraits::new(sizes.len());
+        let mut rates = vec![0.0; sizes.len()];
         for task in tasks {
             let portrait = portraits.add();
+            rates.fill(0.0);
             weights.each_own(*task, |slot, row| {
-                if let (Some(weight), Some(size)) =
-                    (portrait.get_mut(slot as usize), sizes.get(slot as usize))
+                let at = slot as usize;
+                if let (Some(weight), Some(rate), Some(size)) =
+                    (portrait.get_mut(at), rates.get_mut(at), sizes.get(at))
                 {
-                    *weight = OwnRow::of(*row).alone * size;
+                    let row = OwnRow::of(*row);
+                    let root = row.precision.sqrt();
+                    let unit = (root * size).sqrt();
+                    (*weight, *rate) = (row.alone * unit, root * unit);
                 }
             });
+            without(portrait, &rates);
         }
         portraits
     }
@@ -173,7 +180,7 @@ impl State {
         self.shared_intercepts = vec![super::NEW_INTERCEPT; groups];
         self.sizes.recount(weights.shared().map(|row| SharedRow::of(*row).size));
         self.mixer.begin_again();
-        self.groups = (groups > 1).then(|| Box::new(Groups::new(groups)));
+        self.groups = (groups > 1).then(|| Box::new(Groups::new(groups, Patience::FOUND)));
         for Settled { task, group, lean } in settled.iter().copied() {
             let lean = Lean { weight: lean, ..Lean::default() };
             weights.set_group(task, group);
