@@ -132,6 +132,7 @@ mod forget;
 mod groups;
 mod kinship;
 mod lanes;
+mod likeness;
 mod members;
 mod mixer;
 mod real;
@@ -155,7 +156,9 @@ use super::{About, Algorithm, CostClass, Protocol, restored_tasks};
 use crate::error::{ConfigError, StateError};
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::interaction::{Interaction, Scales, Uniform};
-use crate::learner::{Inspect, LearnOne, Outcome, OwnWeights, Predict, SharedVector, margins_one_by_one};
+use crate::learner::{
+    Inspect, LearnOne, Likeness, Outcome, OwnWeights, Place, Predict, SharedVector, margins_one_by_one,
+};
 use crate::stream::Batch;
 use crate::tasks::Tasks;
 
@@ -299,6 +302,20 @@ impl Inspect for Adaptive {
             // Sides are shown, trusts are not: those are of what a task makes of the others, not of what it teaches them.
             Machine::Together(together) if to != from => together.sides(to, from) * uniform(),
             _ => uniform(),
+        }
+    }
+
+    fn likeness(&self, tasks: &[TaskId]) -> Option<Likeness> {
+        match &self.machine {
+            Machine::Together(together) if together.is_mixture() => Some(together.likeness(tasks)),
+            _ => None,
+        }
+    }
+
+    fn place(&self, task: TaskId) -> Option<Place> {
+        match &self.machine {
+            Machine::Together(together) if together.is_mixture() => Some(together.place(task)),
+            _ => None,
         }
     }
 

@@ -189,6 +189,16 @@ impl Portraits {
 }
 
 impl Kinship {
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// r and w of two tasks; both are 0 of a task with itself.
+    pub(super) fn correlation(&self, one: usize, other: usize) -> (f64, f64) {
+        let Sums { evidence, weight } = self.pair(one, other);
+        (if weight > 0.0 { evidence / weight } else { 0.0 }, weight)
+    }
+
     fn pair(&self, one: usize, other: usize) -> Sums {
         let at = one * self.size + other;
         Sums { evidence: self.evidence[at], weight: self.weights[at] }

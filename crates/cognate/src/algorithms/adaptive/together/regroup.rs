@@ -10,15 +10,19 @@
 //! `coupled` do for features that the task has met. A task that was not compared goes to the group whose tasks' weights its own ones
 //! go with most. What parts are worth is learnt anew.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::groups::{Groups, Patience};
+use super::super::likeness;
 use super::super::kinship::{Kinship, Partition, Place, Portraits, without};
 use super::super::members::{OWN, SHARED};
 use super::super::rows::{OwnRow, SharedRow};
 use super::super::trust::Lean;
 use super::{State, Table};
 use crate::example::TaskId;
+use crate::learner::Likeness;
 
 /// Examples before tasks are compared for the first time.
 const FIRST: u64 = 4096;
@@ -78,7 +82,7 @@ impl State {
     #[cold]
     #[inline(never)]
     fn compare(&mut self, weights: &mut Table) {
-        let tasks = self.known_best(weights);
+        let tasks = self.known_best(weights, MOST_TASKS);
         let portraits = Self::portraits(weights, &tasks);
         let kinship = portraits.kinship();
         let (apart, one) = (kinship.partition(), kinship.one_group());
@@ -93,12 +97,30 @@ impl State {
         }
     }
 
+    /// How alike tasks are; by those that most is known about, whichever are asked for.
+    pub(super) fn likeness(&self, weights: &Table, asked: &[TaskId]) -> Likeness {
+        let known = self.known_best(weights, likeness::MOST);
+        let mut tasks = asked.to_vec();
+        let mut at_of: HashMap<TaskId, usize> = asked.iter().enumerate().map(|(at, task)| (*task, at)).collect();
+        let reference: Vec<usize> = known
+            .into_iter()
+            .map(|task| {
+                *at_of.entry(task).or_insert_with(|| {
+                    tasks.push(task);
+                    tasks.len() - 1
+                })
+            })
+            .collect();
+        let kinship = Self::portraits(weights, &tasks).kinship();
+        likeness::likeness(&kinship, &reference).first(asked.len())
+    }
+
     /// The tasks that most is known about, in their order.
-    fn known_best(&self, weights: &Table) -> Vec<TaskId> {
+    fn known_best(&self, weights: &Table, most: usize) -> Vec<TaskId> {
         let mut tasks: Vec<TaskId> = (0..weights.tasks() as u32).map(TaskId).collect();
         tasks.retain(|task| self.mixer.examples(*task) >= ENOUGH);
         tasks.sort_by_key(|task| std::cmp::Reverse(self.mixer.examples(*task)));
-        tasks.truncate(MOST_TASKS);
+        tasks.truncate(most);
         tasks.sort();
         tasks
     }
