@@ -50,9 +50,7 @@ pub(crate) fn groups(model: &Model, tasks: &[TaskId]) -> Option<Vec<Group>> {
 /// For `relations --json`; null where there are none.
 pub(crate) fn groups_as_json(model: &Model, groups: Option<&[Group]>) -> Value {
     let names = |tasks: &Vec<TaskId>| tasks.iter().map(|task| model.tasks().name(*task)).collect::<Vec<_>>();
-    let group = |Group { sides: [one, other, neither] }: &Group| {
-        json!({ "one_side": names(one), "other_side": names(other), "neither": names(neither) })
-    };
+    let group = |Group { sides: [one, other, neither] }: &Group| json!({ "one_side": names(one), "other_side": names(other), "neither": names(neither) });
     groups.map_or(Value::Null, |groups| groups.iter().map(group).collect())
 }
 
@@ -61,7 +59,9 @@ pub(crate) fn likeness_as_json(likeness: Option<&Likeness>) -> Value {
     let Some(likeness) = likeness else { return Value::Null };
     let rows = |number: fn((f64, f64)) -> f64, own: Option<f64>| -> Vec<Vec<Option<f64>>> {
         let entry = |row, column| if row == column { own } else { likeness.pair(row, column).map(number) };
-        (0..likeness.size()).map(|row| (0..likeness.size()).map(|column| entry(row, column)).collect()).collect()
+        (0..likeness.size())
+            .map(|row| (0..likeness.size()).map(|column| entry(row, column)).collect())
+            .collect()
     };
     json!({ "strength": rows(|pair| pair.0, Some(1.0)), "deviation": rows(|pair| pair.1, None) })
 }
@@ -86,7 +86,8 @@ pub(crate) fn groups_as_text(model: &Model, groups: &[Group]) -> String {
             let names: Vec<String> =
                 tasks.iter().take(NAMES).map(|task| shown_name(model.tasks().name(*task))).collect();
             let more = tasks.len().saturating_sub(NAMES);
-            let more = if more > 0 { format!(", … and {} more", count(more as u64)) } else { String::new() };
+            let more =
+                if more > 0 { format!(", … and {} more", count(more as u64)) } else { String::new() };
             text += &format!("\ngroup {}, {side}: {}{more}", at + 1, names.join(", "));
         }
     }
@@ -116,7 +117,11 @@ pub(crate) fn strongest(alike: &RelationTable, likeness: &Likeness) -> String {
         let rest = &pairs[pairs.len().min(PAIRS)..];
         let tied = rest.iter().filter(|pair| pair.is_tied(last)).count();
         if !rest.is_empty() {
-            let ties = if tied > 0 { format!(", {} of them tied with the last", count(tied as u64)) } else { String::new() };
+            let ties = if tied > 0 {
+                format!(", {} of them tied with the last", count(tied as u64))
+            } else {
+                String::new()
+            };
             text += &format!("\n… and {} more{ties}", count(rest.len() as u64));
         }
     }

@@ -435,8 +435,11 @@ fn tasks_that_change_their_kind_are_followed() {
 /// Where there is next to nothing to compare, nothing happens.
 #[test]
 fn a_single_task_and_thousands_with_one_example_stay_in_one_group() {
-    let many: Vec<Sample> =
-        samples(3, 1, 30, 9000).into_iter().enumerate().map(|(task, sample)| Sample { task, ..sample }).collect();
+    let many: Vec<Sample> = samples(3, 1, 30, 9000)
+        .into_iter()
+        .enumerate()
+        .map(|(task, sample)| Sample { task, ..sample })
+        .collect();
     for stream in [samples(3, 1, 30, 9000), many] {
         let model = |groups: Value| {
             let mut model = harness::model(&adaptive(&json!({ "groups": groups })));
@@ -470,7 +473,10 @@ fn likeness_follows_kinds_and_sides() {
                     assert!(strength * side > 0.8 && deviation > 0.0, "{one} and {other}: {strength}");
                     known += 1;
                 }
-                found => assert!(found.is_none_or(|(strength, _)| strength.abs() < 0.6), "{one} and {other}: {found:?}"),
+                found => assert!(
+                    found.is_none_or(|(strength, _)| strength.abs() < 0.6),
+                    "{one} and {other}: {found:?}"
+                ),
             }
         }
     }

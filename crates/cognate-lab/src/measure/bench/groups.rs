@@ -183,7 +183,9 @@ fn found(model: &Model, tasks: &[TaskId]) -> Vec<u64> {
     let learner = model.learner().as_inspect();
     let likeness = learner.likeness(tasks);
     let is_known = |at: usize| {
-        likeness.as_ref().is_some_and(|likeness| (0..tasks.len()).any(|other| likeness.pair(at, other).is_some()))
+        likeness
+            .as_ref()
+            .is_some_and(|likeness| (0..tasks.len()).any(|other| likeness.pair(at, other).is_some()))
     };
     let group = |(at, task): (usize, &TaskId)| match learner.place(*task) {
         Some(place) if is_known(at) => place.group as u64,

@@ -58,10 +58,14 @@ struct Held {
 /// The likeness of all tasks that were compared; directions come of these.
 pub(super) fn likeness(kinship: &Kinship, reference: &[usize]) -> Likeness {
     let fitted = directions(kinship, reference);
-    let held: Vec<Held> = (0..kinship.size()).map(|task| regress(kinship, task, reference, &fitted)).collect();
+    let held: Vec<Held> =
+        (0..kinship.size()).map(|task| regress(kinship, task, reference, &fitted)).collect();
     let lengths: Vec<f64> = held.iter().map(|held| dot(&held.row, &held.row).sqrt()).collect();
-    let units: Vec<Row> =
-        held.iter().zip(&lengths).map(|(held, length)| held.row.map(|l| l / length.max(f64::MIN_POSITIVE))).collect();
+    let units: Vec<Row> = held
+        .iter()
+        .zip(&lengths)
+        .map(|(held, length)| held.row.map(|l| l / length.max(f64::MIN_POSITIVE)))
+        .collect();
     let variance = |task: usize, unit: &Row| {
         let Held { inverse, noise, .. } = &held[task];
         noise + (0..DIRECTIONS).map(|at| unit[at] * dot(&inverse[at], unit)).sum::<f64>()
@@ -195,7 +199,7 @@ fn inverse(mut matrix: Square) -> Square {
 mod tests {
     use rand::RngExt;
 
-    use super::super::kinship::Portraits;
+    use super::super::kinship::{Portraits, without};
     use super::*;
     use crate::rng::generator;
 
@@ -264,7 +268,9 @@ mod tests {
         let half = measure(&angles, |_, _, truth| truth.abs() > 0.5 && truth.abs() < 0.85);
         let weak = measure(&angles, |one, other, truth| one.max(other) < 24 && truth.abs() < 0.1);
         let strange = measure(&angles, |one, other, _| one.max(other) >= 24);
-        for (name, found) in [("alike", &strong), ("half alike", &half), ("hardly alike", &weak), ("with strangers", &strange)] {
+        for (name, found) in
+            [("alike", &strong), ("half alike", &half), ("hardly alike", &weak), ("with strangers", &strange)]
+        {
             let Found { pairs, supported, error, square, beyond } = found;
             println!(
                 "{name}: {pairs} pairs, supported {:.3}, mean error {:.3}, rms {:.3}, beyond two deviations {:.3}",
@@ -274,12 +280,48 @@ mod tests {
                 beyond / supported
             );
         }
-        assert!(strong.supported > 0.9 * strong.pairs && strong.beyond < 0.05 * strong.supported, "{strong:?}");
+        assert!(
+            strong.supported > 0.9 * strong.pairs && strong.beyond < 0.05 * strong.supported,
+            "{strong:?}"
+        );
         assert!((strong.error / strong.supported).abs() < 0.03, "{strong:?}");
         assert!((strong.square / strong.supported).sqrt() < 0.15, "{strong:?}");
         assert!((half.error / half.supported).abs() < 0.1 && half.beyond < 0.05 * half.supported, "{half:?}");
         assert!(weak.supported < 0.05 * weak.pairs, "{weak:?}");
         assert!(strange.supported < 0.05 * strange.pairs, "{strange:?}");
+    }
+
+    /// Against a plain script, `tests/vectors/likeness/likeness.py`.
+    #[test]
+    fn strengths_are_those_of_the_script() {
+        #[derive(serde::Deserialize)]
+        struct Vector {
+            rows: Vec<Vec<f64>>,
+            rates: Vec<Vec<f64>>,
+            reference: Vec<usize>,
+            pairs: Vec<Option<[f64; 2]>>,
+        }
+        let text = include_str!("../../../tests/vectors/likeness/likeness.json");
+        let Vector { rows, rates, reference, pairs } = serde_json::from_str(text).unwrap();
+        let mut portraits = Portraits::new(rows[0].len());
+        for (row, rates) in rows.iter().zip(&rates) {
+            let portrait = portraits.add();
+            portrait.copy_from_slice(row);
+            without(portrait, rates);
+        }
+        let found = likeness(&portraits.kinship(), &reference);
+        let mut expected = pairs.into_iter();
+        for one in 0..rows.len() {
+            for other in 0..one {
+                match (found.pair(one, other), expected.next().unwrap()) {
+                    (Some((strength, deviation)), Some([true_strength, true_deviation])) => assert!(
+                        (strength - true_strength).abs() < 1e-9 && (deviation - true_deviation).abs() < 1e-9,
+                        "{one} and {other}: {strength} ± {deviation}, not {true_strength} ± {true_deviation}"
+                    ),
+                    (found, expected) => assert!(found.is_none() && expected.is_none(), "{one} and {other}"),
+                }
+            }
+        }
     }
 
     #[test]
@@ -300,7 +342,8 @@ mod tests {
     /// Directions come of some tasks, the others are compared by them.
     #[test]
     fn tasks_that_directions_do_not_come_of_are_compared_too() {
-        let angles: Vec<Option<f64>> = (0..40).map(|task| Some(if task % 4 == 0 { 3.0 } else { 0.0 })).collect();
+        let angles: Vec<Option<f64>> =
+            (0..40).map(|task| Some(if task % 4 == 0 { 3.0 } else { 0.0 })).collect();
         let kinship = portraits(&angles, 800, 3).kinship();
         let likeness = likeness(&kinship, &(0..20).collect::<Vec<_>>());
         let (same, other) = (likeness.pair(38, 39).unwrap().0, likeness.pair(36, 37).unwrap().0);

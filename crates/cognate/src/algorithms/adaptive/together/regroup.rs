@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::super::groups::{Groups, Patience};
-use super::super::likeness;
 use super::super::kinship::{Kinship, Partition, Place, Portraits, without};
+use super::super::likeness;
 use super::super::members::{OWN, SHARED};
 use super::super::rows::{OwnRow, SharedRow};
 use super::super::trust::Lean;
@@ -101,7 +101,8 @@ impl State {
     pub(super) fn likeness(&self, weights: &Table, asked: &[TaskId]) -> Likeness {
         let known = self.known_best(weights, likeness::MOST);
         let mut tasks = asked.to_vec();
-        let mut at_of: HashMap<TaskId, usize> = asked.iter().enumerate().map(|(at, task)| (*task, at)).collect();
+        let mut at_of: HashMap<TaskId, usize> =
+            asked.iter().enumerate().map(|(at, task)| (*task, at)).collect();
         let reference: Vec<usize> = known
             .into_iter()
             .map(|task| {
