@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use cognate::{Model, TaskId};
+use cognate::{Likeness, Model, TaskId};
 use serde_json::json;
 
 use super::load_model;
@@ -49,26 +49,7 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     let correlation = relation.correlation();
     let likeness = model.learner().as_inspect().likeness(&tasks);
     let alike = likeness.as_ref().map(|likeness| RelationTable::alike(&model, &tasks, likeness));
-    let view = match &alike {
-        Some(alike) if !args.correlation => View {
-            shown: alike.clone(),
-            related: alike.clone(),
-            title: "alike",
-            heading: "How alike tasks are; empty where the evidence does not say",
-        },
-        _ if args.correlation => View {
-            shown: correlation.clone(),
-            related: correlation.clone(),
-            title: "correlation form of R",
-            heading: "How alike tasks are: the correlation form of R",
-        },
-        _ => View {
-            shown: relation.clone(),
-            related: correlation.clone(),
-            title: "R",
-            heading: "How much tasks teach each other: R",
-        },
-    };
+    let view = view(alike.filter(|_| !args.correlation), &relation, &correlation, args.correlation);
     let clustering = view.related.clustering();
     draw(args, &view, &clustering, quiet)?;
     if args.json {
@@ -83,23 +64,31 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
         }));
     }
     let by_groups = groups.map_or(String::new(), |groups| kin::groups_as_text(&model, &groups) + "\n\n");
-    let table = match (&likeness, tasks.len() <= LISTED) {
-        (Some(likeness), true) if !args.correlation => {
-            let entry = |row, column| match likeness.pair(row, column) {
-                _ if row == column => "".to_owned(),
-                Some((strength, _)) => format!("{strength:.2}"),
-                None => "?".to_owned(),
-            };
-            matrix(&view.shown, view.title, entry) + "\n\n?: the evidence does not say"
-        }
-        (Some(likeness), false) if !args.correlation => kin::strongest(&view.shown, likeness) + ALL,
-        (_, true) => {
-            let entry = |row, column| format!("{:.4}", view.shown.matrix.entry(row, column));
-            matrix(&view.shown, view.title, entry)
-        }
-        _ => strongest(&relation, &pairs::by_strength(&correlation.matrix)),
-    };
+    let likeness = likeness.as_ref().filter(|_| !args.correlation);
+    let table = as_text(&view, likeness, &relation, &correlation);
     output::print(&(by_groups + &table + &parts::as_text(&model, &tasks)))
+}
+
+/// How alike tasks are, where that is known and wanted; R or its correlation form elsewhere.
+fn view(
+    alike: Option<RelationTable>,
+    relation: &RelationTable,
+    correlation: &RelationTable,
+    is_correlation: bool,
+) -> View {
+    let (shown, related, title, heading) = match alike {
+        Some(alike) => {
+            (alike.clone(), alike, "alike", "How alike tasks are; empty where the evidence does not say")
+        }
+        None if is_correlation => (
+            correlation.clone(),
+            correlation.clone(),
+            "correlation form of R",
+            "How alike tasks are: the correlation form of R",
+        ),
+        None => (relation.clone(), correlation.clone(), "R", "How much tasks teach each other: R"),
+    };
+    View { shown, related, title, heading }
 }
 
 fn draw(args: &RelationsArgs, view: &View, clustering: &Clustering, quiet: bool) -> anyhow::Result<()> {
@@ -124,6 +113,31 @@ fn draw(args: &RelationsArgs, view: &View, clustering: &Clustering, quiet: bool)
         }
     }
     Ok(())
+}
+
+/// The table: a matrix of few tasks, of more the strongest pairs.
+fn as_text(
+    view: &View,
+    likeness: Option<&Likeness>,
+    relation: &RelationTable,
+    correlation: &RelationTable,
+) -> String {
+    match (likeness, relation.names.len() <= LISTED) {
+        (Some(likeness), true) => {
+            let entry = |row, column| match likeness.pair(row, column) {
+                _ if row == column => String::new(),
+                Some((strength, _)) => format!("{strength:.2}"),
+                None => "?".to_owned(),
+            };
+            matrix(&view.shown, view.title, entry) + "\n\n?: the evidence does not say"
+        }
+        (Some(likeness), false) => kin::strongest(&view.shown, likeness) + ALL,
+        (None, true) => {
+            let entry = |row, column| format!("{:.4}", view.shown.matrix.entry(row, column));
+            matrix(&view.shown, view.title, entry)
+        }
+        (None, false) => strongest(relation, &pairs::by_strength(&correlation.matrix)),
+    }
 }
 
 /// Of more tasks than a matrix holds, their groups.
