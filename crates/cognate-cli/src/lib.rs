@@ -9,6 +9,7 @@ mod formats;
 mod hints;
 mod interrupt;
 mod judging;
+mod kin;
 mod labelled;
 mod model_file;
 mod output;

@@ -34,6 +34,11 @@ impl Pair {
         Self { a: number(a) as u32, b: number(b) as u32, correlation: self.correlation }
     }
 
+    /// Whether no picture shows the difference in strength.
+    pub(crate) fn is_tied(&self, other: &Self) -> bool {
+        (self.strength() - other.strength()).abs() < TIED
+    }
+
     /// Size of the correlation.
     pub(crate) fn strength(&self) -> f64 {
         self.correlation.abs()

@@ -1,7 +1,7 @@
 //! The relation of a model's tasks as a table of numbers, for pages, pictures and JSON.
 
 use cognate::internal::Symmetric;
-use cognate::{Model, TaskId};
+use cognate::{Likeness, Model, TaskId};
 
 use crate::pairs::{self, Pair};
 use cognate_plot::clustering::Clustering;
@@ -9,6 +9,7 @@ use cognate_plot::graph::{Camp, Edge, Graph};
 use cognate_plot::heatmap::Heatmap;
 
 /// Tasks, in the order shown, and R among them.
+#[derive(Clone)]
 pub(crate) struct RelationTable {
     pub(crate) names: Vec<String>,
     pub(crate) matrix: Symmetric,
@@ -23,6 +24,22 @@ impl RelationTable {
             matrix: Symmetric::from_fn(tasks.len(), |row, column| {
                 learner.relation(tasks[row], tasks[column])
             }),
+        }
+    }
+
+    /// How alike the tasks are, rounded to what the evidence tells apart, so that ties are ties: tenths for a deviation of 0.05 or
+    /// more, hundredths below. 0 where it does not say.
+    pub(crate) fn alike(model: &Model, tasks: &[TaskId], likeness: &Likeness) -> Self {
+        let rounded = |(strength, deviation): (f64, f64)| {
+            let steps = if deviation >= 0.05 { 10.0 } else { 100.0 };
+            (strength * steps).round() / steps
+        };
+        let entry = |row: usize, column: usize| {
+            if row == column { 1.0 } else { likeness.pair(row, column).map_or(0.0, rounded) }
+        };
+        Self {
+            names: tasks.iter().map(|task| model.tasks().name(*task).to_owned()).collect(),
+            matrix: Symmetric::from_fn(tasks.len(), entry),
         }
     }
 

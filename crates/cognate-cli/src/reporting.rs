@@ -30,6 +30,15 @@ fn shown_run(name: &str, model: &Model, curves: &Curves, judged: Option<&Judged>
     let sorted = model.tasks().sorted();
     let what = if model.kind() == Some(Kind::Regression) { "an error" } else { "a mistake" };
     let relation = (2..=LARGEST_RELATION).contains(&sorted.len()).then(|| {
+        if let Some(likeness) = model.learner().as_inspect().likeness(&sorted) {
+            let table = RelationTable::alike(model, &sorted, &likeness);
+            return Relation {
+                title: "How alike the tasks are".to_owned(),
+                caption: "By what each has learnt by itself, noise taken out; empty where the evidence does not say."
+                    .to_owned(),
+                matrix: table.heatmap("alike").clustered(&table.clustering()),
+            };
+        }
         let table = RelationTable::of(model, &sorted);
         Relation {
             title: "How much the tasks teach each other".to_owned(),

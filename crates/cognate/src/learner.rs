@@ -171,6 +171,49 @@ pub struct OwnWeights {
     pub own: Vec<(u32, f64)>,
 }
 
+/// How alike tasks are, by what each has learnt by itself: what the evidence supports of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Likeness {
+    size: usize,
+    /// Strength and deviation of pairs i < j, row by row of j.
+    pairs: Vec<Option<(f64, f64)>>,
+}
+
+impl Likeness {
+    /// Of so many tasks, from the strength and the deviation of every pair.
+    pub(crate) fn new(size: usize, mut pair: impl FnMut(usize, usize) -> Option<(f64, f64)>) -> Self {
+        let pairs = (0..size).flat_map(|one| (0..one).map(move |other| (one, other)));
+        Self { size, pairs: pairs.map(|(one, other)| pair(one, other)).collect() }
+    }
+
+    /// How many tasks there are.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The strength of a pair, from -1 to 1, and its standard deviation; none if the evidence does not say, or of a task with itself.
+    pub fn pair(&self, one: usize, other: usize) -> Option<(f64, f64)> {
+        let (high, low) = (one.max(other), one.min(other));
+        if high == low { None } else { self.pairs[high * (high - 1) / 2 + low] }
+    }
+
+    /// Of the first tasks only.
+    pub(crate) fn first(mut self, size: usize) -> Self {
+        self.size = size.min(self.size);
+        self.pairs.truncate(self.size * self.size.saturating_sub(1) / 2);
+        self
+    }
+}
+
+/// Where a task is among groups of tasks that share weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    /// The number of its group.
+    pub group: usize,
+    /// From -1 to 1: whether its labels go with what the group shares or against it, and how sure that is.
+    pub side: f64,
+}
+
 /// Shows what a learner holds.
 pub trait Inspect {
     /// K: the tasks declared or met so far.
@@ -178,6 +221,18 @@ pub trait Inspect {
 
     /// R\[to, from\]: how much an update of the task `from` moves the task `to`.
     fn relation(&self, to: TaskId, from: TaskId) -> f64;
+
+    /// How alike tasks are by what each has learnt by itself; none where that is not known.
+    fn likeness(&self, tasks: &[TaskId]) -> Option<Likeness> {
+        let _ = tasks;
+        None
+    }
+
+    /// The group of a task; none where the learner has no groups, not even one.
+    fn place(&self, task: TaskId) -> Option<Place> {
+        let _ = task;
+        None
+    }
 
     /// sum_j |R\[task, j\]| over the tasks declared or met so far and the task itself.
     ///

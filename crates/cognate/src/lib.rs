@@ -105,7 +105,9 @@ pub use example::{BIAS_FEATURE, Example, LARGEST_VALUE, SparseError, SparseView,
 pub use feature_names::{FeatureNames, NamesByFeature, Naming};
 pub use hint::{Hint, NamedColumn};
 pub use interaction::InteractionFileError;
-pub use learner::{Inspect, LearnOne, Outcome, OwnWeights, Part, Parts, Predict, SharedVector, Support};
+pub use learner::{
+    Inspect, LearnOne, Likeness, Outcome, OwnWeights, Part, Parts, Place, Predict, SharedVector, Support,
+};
 pub use metrics::Metrics;
 pub use model::{Model, ModelConfig, Prediction, Rows};
 pub use query::QueryConfig;

@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use anyhow::bail;
-use cognate::{Model, TaskId};
+use cognate::{Likeness, Model, TaskId};
 use serde_json::json;
 
 use super::load_model;
 use crate::args::{RelationsArgs, TaskOrder};
+use crate::kin::{self, Group};
 use crate::output::{self, say, shown_name, table};
 use crate::pairs::{self, Pair};
 use crate::parts;
 use crate::relation::RelationTable;
 use crate::reporting::LARGEST_RELATION;
+use cognate_plot::clustering::Clustering;
 use cognate_plot::numbers::count;
 use cognate_plot::svg::{Drawing, shorten};
 
@@ -20,82 +22,158 @@ use cognate_plot::svg::{Drawing, shorten};
 const LISTED: usize = 16;
 /// Most pairs of either sign that are listed.
 const PAIRS: usize = 12;
+/// Where there is more to see.
+const ALL: &str = "\n\nall of them: --json; as pictures: --svg, --graph; among some tasks: --only";
 /// Longest name over a column.
 const COLUMN_NAME: usize = 10;
+
+/// What is shown of the tasks.
+struct View {
+    /// What pictures and the table show, and which pairs a graph joins.
+    shown: RelationTable,
+    related: RelationTable,
+    /// Over the table, and over the heatmap.
+    title: &'static str,
+    heading: &'static str,
+}
 
 /// Runs the command.
 pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     let model = load_model(&args.model)?;
     let tasks = chosen(&model, &args.only)?;
+    let groups = kin::groups(&model, &tasks);
+    if tasks.len() > LARGEST_RELATION {
+        return many(args, &model, tasks.len(), groups.as_deref());
+    }
     let relation = RelationTable::of(&model, &tasks);
     let correlation = relation.correlation();
-    let (shown, title, heading) = if args.correlation {
-        (&correlation, "correlation form of R", "How alike tasks are: the correlation form of R")
-    } else {
-        (&relation, "R", "How much tasks teach each other: R")
+    let likeness = model.learner().as_inspect().likeness(&tasks);
+    let alike = likeness.as_ref().map(|likeness| RelationTable::alike(&model, &tasks, likeness));
+    let view = view(alike.filter(|_| !args.correlation), &relation, &correlation, args.correlation);
+    let clustering = view.related.clustering();
+    draw(args, &view, &clustering, quiet)?;
+    if args.json {
+        return output::print_json(&json!({
+            "tasks": relation.names,
+            "R": relation.rows(),
+            "correlation": correlation.rows(),
+            "likeness": kin::likeness_as_json(likeness.as_ref()),
+            "groups": kin::groups_as_json(&model, groups.as_deref()),
+            "order": clustering.order,
+            "parts": parts::as_json(&model, &tasks),
+        }));
+    }
+    let by_groups = groups.map_or(String::new(), |groups| kin::groups_as_text(&model, &groups) + "\n\n");
+    let likeness = likeness.as_ref().filter(|_| !args.correlation);
+    let table = as_text(&view, likeness, &relation, &correlation);
+    output::print(&(by_groups + &table + &parts::as_text(&model, &tasks)))
+}
+
+/// How alike tasks are, where that is known and wanted; R or its correlation form elsewhere.
+fn view(
+    alike: Option<RelationTable>,
+    relation: &RelationTable,
+    correlation: &RelationTable,
+    is_correlation: bool,
+) -> View {
+    let (shown, related, title, heading) = match alike {
+        Some(alike) => {
+            (alike.clone(), alike, "alike", "How alike tasks are; empty where the evidence does not say")
+        }
+        None if is_correlation => (
+            correlation.clone(),
+            correlation.clone(),
+            "correlation form of R",
+            "How alike tasks are: the correlation form of R",
+        ),
+        None => (relation.clone(), correlation.clone(), "R", "How much tasks teach each other: R"),
     };
-    let clustering = relation.clustering();
+    View { shown, related, title, heading }
+}
+
+fn draw(args: &RelationsArgs, view: &View, clustering: &Clustering, quiet: bool) -> anyhow::Result<()> {
     let is_clustered = args.order == TaskOrder::Clustered;
     if let Some(path) = &args.svg {
-        let heatmap = shown.heatmap(heading);
-        let heatmap = if is_clustered { heatmap.clustered(&clustering) } else { heatmap };
+        let heatmap = view.shown.heatmap(view.heading);
+        let heatmap = if is_clustered { heatmap.clustered(clustering) } else { heatmap };
         write("--svg", path, &heatmap.draw_alone())?;
         if !quiet {
             say(&format!("picture: {}", path.display()));
         }
     }
     if let Some(path) = &args.graph {
-        let pairs = pairs::by_strength(&correlation.matrix);
+        let pairs = pairs::by_strength(&view.related.matrix);
         let threshold = args.threshold.unwrap_or_else(|| pairs::readable_threshold(&pairs));
-        let order = if is_clustered { clustering.order.clone() } else { (0..tasks.len()).collect() };
-        let drawing = correlation.graph(&pairs, threshold, order).draw();
+        let order =
+            if is_clustered { clustering.order.clone() } else { (0..view.related.names.len()).collect() };
+        let drawing = view.related.graph(&pairs, threshold, order).draw();
         write("--graph", path, &drawing)?;
         if !quiet {
             say(&format!("graph: {}: {}", path.display(), drawing.notes.join(" ")));
         }
     }
-    if args.json {
-        return output::print_json(&json!({
-            "tasks": relation.names,
-            "R": relation.rows(),
-            "correlation": correlation.rows(),
-            "order": clustering.order,
-            "parts": parts::as_json(&model, &tasks),
-        }));
+    Ok(())
+}
+
+/// The table: a matrix of few tasks, of more the strongest pairs.
+fn as_text(
+    view: &View,
+    likeness: Option<&Likeness>,
+    relation: &RelationTable,
+    correlation: &RelationTable,
+) -> String {
+    match (likeness, relation.names.len() <= LISTED) {
+        (Some(likeness), true) => {
+            let entry = |row, column| match likeness.pair(row, column) {
+                _ if row == column => String::new(),
+                Some((strength, _)) => format!("{strength:.2}"),
+                None => "?".to_owned(),
+            };
+            matrix(&view.shown, view.title, entry) + "\n\n?: the evidence does not say"
+        }
+        (Some(likeness), false) => kin::strongest(&view.shown, likeness) + ALL,
+        (None, true) => {
+            let entry = |row, column| format!("{:.4}", view.shown.matrix.entry(row, column));
+            matrix(&view.shown, view.title, entry)
+        }
+        (None, false) => strongest(relation, &pairs::by_strength(&correlation.matrix)),
     }
-    let table = if tasks.len() <= LISTED {
-        matrix(shown, title)
-    } else {
-        strongest(&relation, &pairs::by_strength(&correlation.matrix))
+}
+
+/// Of more tasks than a matrix holds, their groups.
+fn many(args: &RelationsArgs, model: &Model, tasks: usize, groups: Option<&[Group]>) -> anyhow::Result<()> {
+    let Some(groups) = groups.filter(|_| args.svg.is_none() && args.graph.is_none()) else {
+        bail!(
+            "{tasks} tasks; the relation of at most {LARGEST_RELATION} is shown at once: choose some with --only"
+        );
     };
-    output::print(&(table + &parts::as_text(&model, &tasks)))
+    if args.json {
+        return output::print_json(&json!({ "groups": kin::groups_as_json(model, Some(groups)) }));
+    }
+    let text = kin::groups_as_text(model, groups);
+    output::print(&format!(
+        "{text}\n\nhow alike tasks are is shown of at most {LARGEST_RELATION}: choose some with --only; all groups: --json"
+    ))
 }
 
 fn chosen(model: &Model, only: &[String]) -> anyhow::Result<Vec<TaskId>> {
-    let tasks = match only {
+    Ok(match only {
         [] => model.tasks().sorted(),
         names => names.iter().map(|name| model.task(name)).collect::<Result<_, _>>()?,
-    };
-    if tasks.len() > LARGEST_RELATION {
-        bail!(
-            "{} tasks; the relation of at most {LARGEST_RELATION} is shown at once: choose some with --only",
-            tasks.len()
-        );
-    }
-    Ok(tasks)
+    })
 }
 
 fn write(flag: &str, path: &Path, drawing: &Drawing) -> anyhow::Result<()> {
     output::write_file(flag, path, drawing.standalone())
 }
 
-fn matrix(relation: &RelationTable, title: &str) -> String {
+fn matrix(relation: &RelationTable, title: &str, entry: impl Fn(usize, usize) -> String) -> String {
     let columns: Vec<String> =
         relation.names.iter().map(|name| shorten(&shown_name(name), COLUMN_NAME)).collect();
     let mut header = vec![title];
     header.extend(columns.iter().map(String::as_str));
     let rows = relation.names.iter().enumerate().map(|(row, name)| {
-        let entries = relation.matrix.row(row).iter().map(|entry| format!("{entry:.4}"));
+        let entries = (0..relation.names.len()).map(|column| entry(row, column));
         std::iter::once(shown_name(name)).chain(entries).collect()
     });
     table(&header, rows).trim_fmt()
@@ -134,5 +212,5 @@ fn strongest(relation: &RelationTable, pairs: &[Pair]) -> String {
             text += &format!("\n… and {} more", count((pairs.len() - PAIRS) as u64));
         }
     }
-    text + "\n\nall of them: --json; as pictures: --svg, --graph; among some tasks: --only"
+    text + ALL
 }

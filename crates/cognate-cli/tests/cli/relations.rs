@@ -89,11 +89,19 @@ fn a_task_name_cannot_break_the_pictures() {
 #[test]
 fn a_relation_of_too_many_tasks_is_refused_with_a_way_out() {
     let folder = Folder::with("a.svm", related(2001, 2001));
+    let refused = &["error: 2001 tasks; the relation of at most 2000", "choose some with --only"];
+    folder.output("learn a.svm --quiet --learner perceptron --model m.cog");
+    folder.refused("relations m.cog", refused);
+    // Groups are of any number of tasks.
     folder.output("learn a.svm --quiet --overwrite --model m.cog");
-    folder.refused(
-        "relations m.cog",
-        &["error: 2001 tasks; the relation of at most 2000", "choose some with --only"],
-    );
+    let text = folder.output("relations m.cog");
+    assert!(text.contains("2,001") && text.contains("at most 2000"), "{text}");
+    let all: Value = serde_json::from_str(&folder.output("relations m.cog --json")).unwrap();
+    let sides = ["one_side", "other_side", "neither"];
+    let names = sides.map(|side| all["groups"][0][side].as_array().unwrap().len());
+    assert_eq!((names.iter().sum::<usize>(), all["groups"].as_array().unwrap().len()), (2001, 1));
+    folder.refused("relations m.cog --svg r.svg", refused);
+    folder.refused("relations m.cog --graph g.svg", refused);
     folder.output("relations m.cog --only 1,2001");
     folder.write("b.svm", related(30, 60));
     folder.output("learn b.svm --quiet --overwrite --model m.cog");

@@ -334,18 +334,18 @@ fn related_tasks_stay_on_one_side() {
     assert_eq!(opposed, 0, "of 400 pairs");
 }
 
+fn label_of_kind(task: usize, x: &[f64], is_flipped: bool) -> f64 {
+    let weight =
+        |at: usize| if is_first_kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() };
+    let score: f64 = x.iter().enumerate().map(|(at, x)| x * weight(at)).sum();
+    if ((score > 0.0) == is_upright(task)) == is_flipped { -1.0 } else { 1.0 }
+}
+
 /// Tasks of two kinds, each on both sides, one label in ten flipped: what one kind learns is of no use to the other.
 fn two_kinds(seed: u64, examples: usize) -> Vec<Sample> {
-    let truth = |task: usize, x: &[f64]| {
-        let weight = |at: usize| {
-            if is_first_kind(task) { (7.0 * at as f64).sin() } else { (5.0 * at as f64 + 1.0).cos() }
-        };
-        let score: f64 = x.iter().enumerate().map(|(at, x)| x * weight(at)).sum();
-        if is_upright(task) { score } else { -score }
-    };
     let mut rng = generator(5, 0);
     let sorted = samples(seed, 60, 100, examples).into_iter().map(|Sample { task, x, .. }| {
-        let label = if (truth(task, &x) > 0.0) == rng.random_bool(0.1) { -1.0 } else { 1.0 };
+        let label = label_of_kind(task, &x, rng.random_bool(0.1));
         Sample { task, x, label }
     });
     sorted.collect()
@@ -400,6 +400,93 @@ fn groups_are_found_whatever_the_order_of_tasks_and_survive_a_file() {
             assert!(second.to_bytes() == unbroken.to_bytes(), "resumed after {end}");
         }
     }
+}
+
+/// Every fourth task becomes one of the other kind when groups have long been found: it goes there, and is on its side.
+#[test]
+fn tasks_that_change_their_kind_are_followed() {
+    for seed in [8, 9] {
+        // A task that turns has labels like one of the other kind, which does not turn.
+        let twin = |task: usize| if is_first_kind(task) { 4 } else { 1 };
+        let turns = |task: usize| task % 4 == 2;
+        let mut sorted = two_kinds(seed, 30_000);
+        let (_, later) = sorted.split_at_mut(15_000);
+        let mut rng = generator(seed, 9);
+        for sample in later.iter_mut().filter(|sample| turns(sample.task)) {
+            sample.label = label_of_kind(twin(sample.task), &sample.x, rng.random_bool(0.1));
+        }
+        let late = |groups: &Value| {
+            let mut model = harness::model(&adaptive(&json!({ "groups": groups })));
+            let reports = harness::learn(&mut model, &text(&sorted, task_name));
+            let wrong = reports[22_500..].iter().filter(|report| report.mistake).count();
+            (wrong, model)
+        };
+        let ((one, _), (auto, model)) = (late(&json!(1)), late(&json!("auto")));
+        assert!(10 * auto < 9 * one, "{auto} late mistakes, {one} in one group, seed {seed}");
+        let learner = model.learner().as_inspect();
+        let place = |task: usize| learner.place(model.task(&task_name(task)).unwrap()).unwrap();
+        let same_group =
+            (0..60).filter(|task| turns(*task)).filter(|task| place(*task).group == place(twin(*task)).group);
+        let (found, all) = (same_group.count(), (0..60).filter(|task| turns(*task)).count());
+        assert!(4 * found >= 3 * all, "{found} of {all} tasks are with their new kind, seed {seed}");
+    }
+}
+
+/// Where there is next to nothing to compare, nothing happens.
+#[test]
+fn a_single_task_and_thousands_with_one_example_stay_in_one_group() {
+    let many: Vec<Sample> = samples(3, 1, 30, 9000)
+        .into_iter()
+        .enumerate()
+        .map(|(task, sample)| Sample { task, ..sample })
+        .collect();
+    for stream in [samples(3, 1, 30, 9000), many] {
+        let model = |groups: Value| {
+            let mut model = harness::model(&adaptive(&json!({ "groups": groups })));
+            let reports = harness::learn(&mut model, &text(&stream, task_name));
+            (reports.iter().map(|report| report.margin.to_bits()).collect::<Vec<_>>(), model)
+        };
+        let ((one, _), (auto, model)) = (model(json!(1)), model(json!("auto")));
+        assert_eq!(one, auto);
+        let tasks = model.tasks().sorted();
+        let likeness = model.learner().as_inspect().likeness(&tasks[..tasks.len().min(50)]).unwrap();
+        let pairs = (0..likeness.size()).flat_map(|one| (0..one).map(move |other| (one, other)));
+        assert!(pairs.into_iter().all(|(one, other)| likeness.pair(one, other).is_none()));
+    }
+}
+
+/// Groups, sides and strengths are the true ones, saved and loaded to the bit; some tasks are like those of all.
+#[test]
+fn likeness_follows_kinds_and_sides() {
+    let mut model = harness::model(&adaptive(&json!({})));
+    harness::learn(&mut model, &text(&two_kinds(11, 30_000), task_name));
+    let tasks: Vec<_> = (0..60).map(|task| model.task(&task_name(task)).unwrap()).collect();
+    let likeness = model.learner().as_inspect().likeness(&tasks).unwrap();
+    let (mut known, mut related) = (0, 0);
+    for one in 0..60 {
+        for other in 0..one {
+            let side = if is_upright(one) == is_upright(other) { 1.0 } else { -1.0 };
+            let is_related = is_first_kind(one) == is_first_kind(other);
+            related += usize::from(is_related);
+            match likeness.pair(one, other) {
+                Some((strength, deviation)) if is_related => {
+                    assert!(strength * side > 0.8 && deviation > 0.0, "{one} and {other}: {strength}");
+                    known += 1;
+                }
+                found => assert!(
+                    found.is_none_or(|(strength, _)| strength.abs() < 0.6),
+                    "{one} and {other}: {found:?}"
+                ),
+            }
+        }
+    }
+    assert!(4 * known > 3 * related, "{known} of {related} pairs");
+    let some = model.learner().as_inspect().likeness(&tasks[..7]).unwrap();
+    let saved = Model::from_bytes(&model.to_bytes()).unwrap();
+    assert_eq!(saved.learner().as_inspect().likeness(&tasks).unwrap(), likeness);
+    let same = |a: f64, b: f64| (a - b).abs() < 0.05;
+    let (a, b) = (some.pair(0, 1), likeness.pair(0, 1));
+    assert!(a.zip(b).is_none_or(|(a, b)| same(a.0, b.0)), "of some tasks as of all: {a:?} {b:?}");
 }
 
 /// Relatives, all of one kind, stay in one group: the default is one group to the bit.

@@ -7,6 +7,7 @@ mod contest;
 mod convert;
 mod figures;
 mod files;
+mod groups;
 mod instructions;
 mod limits;
 mod machine;
@@ -78,6 +79,9 @@ pub struct Options {
     /// With --accuracy: only sets and streams whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "", requires = "accuracy")]
     only: String,
+    /// With --accuracy: only whether groups of tasks are found, on `cluster` with several seeds and the .svm files of --from
+    #[arg(long, requires = "accuracy")]
+    groups: bool,
     /// Also count instructions with valgrind
     #[arg(long)]
     instructions: bool,
@@ -125,6 +129,13 @@ pub(crate) fn program() -> Result<PathBuf> {
 /// Measures; `false` if `--check` found a limit broken.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let folders = Folders::open()?;
+    if options.groups {
+        let text = groups::measure(&folders, options.from.as_deref())?;
+        if options.write {
+            page::publish(&folders.root.join("docs/accuracy.md"), "groups", &text)?;
+        }
+        return Ok(true);
+    }
     let all = if options.accuracy { &[Peer::VowpalWabbit][..] } else { &Peer::ALL };
     let peers = Peers::ready(&folders, all);
     if options.accuracy {

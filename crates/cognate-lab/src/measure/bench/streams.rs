@@ -32,18 +32,28 @@ pub(super) struct Summary {
 
 /// Writes the first `rows` examples of a preset as svmlight with `qid:` = task.
 pub(super) fn write(preset: &Preset, rows: u64, out: &mut dyn Write) -> io::Result<Summary> {
+    write_seeded(preset, SEED, rows, out)
+}
+
+/// The same with another seed than all streams have that are measured elsewhere.
+pub(super) fn write_seeded(
+    preset: &Preset,
+    seed: u64,
+    rows: u64,
+    out: &mut dyn Write,
+) -> io::Result<Summary> {
     let tasks = cumulative(preset.tasks, preset.task_skew, 1.0);
-    let mut features = Features::new(preset);
+    let mut features = Features::new(preset, seed);
     let mut line = Vec::new();
     let mut summary = Summary::default();
     for row in 0..rows {
-        let mut draws = Draws::new(SEED, row);
+        let mut draws = Draws::new(seed, row);
         let task = pick(&tasks, draws.uniform());
         features.draw(&mut draws);
         let margin: f32 = features
             .row
             .iter()
-            .map(|f| weight(preset, task, f.index) * features.signal(f) * (f.value as f32 / 10_000.0))
+            .map(|f| weight(preset, seed, task, f.index) * features.signal(f) * (f.value as f32 / 10_000.0))
             .sum();
         let flip = draws.uniform() < FLIPPED;
         let positive = (margin > 0.0) != flip;
@@ -78,7 +88,7 @@ struct Features {
 }
 
 impl Features {
-    fn new(preset: &Preset) -> Self {
+    fn new(preset: &Preset, seed: u64) -> Self {
         let Some(nonzeros) = preset.nonzeros else {
             return Self { dense: Some(preset.features), ..Self::empty() };
         };
@@ -96,7 +106,7 @@ impl Features {
         Self {
             cumulative,
             idf: idf.into_iter().map(|x| (x / largest) as f32).collect(),
-            index_of_rank: permutation(preset.features),
+            index_of_rank: permutation(preset.features, seed),
             // 1.05: repeated draws of a feature are merged, which makes rows shorter.
             exp_minus_mean: (-f64::from(nonzeros) * 1.05).exp(),
             most: nonzeros as usize * 3 / 2 + 4,
@@ -153,11 +163,16 @@ impl Features {
     }
 }
 
+/// Whether a task belongs to no group.
+pub(super) fn is_outlier(preset: &Preset, task: u64) -> bool {
+    task.wrapping_mul(2_654_435_761) % 1000 < preset.outliers
+}
+
 /// Weight of a feature in a task's comparator.
-fn weight(preset: &Preset, task: u64, feature: u64) -> f32 {
-    let seed = SEED << 56;
+fn weight(preset: &Preset, seed: u64, task: u64, feature: u64) -> f32 {
+    let seed = seed << 56;
     let own = normal_of(seed.wrapping_add((1 << 55) + task * preset.features + feature));
-    if task.wrapping_mul(2_654_435_761) % 1000 < preset.outliers {
+    if is_outlier(preset, task) {
         return own;
     }
     let mut group = task % preset.groups;
@@ -191,8 +206,8 @@ fn pick(cumulative: &[f64], at: f64) -> u64 {
 }
 
 /// A random order of 0..count.
-fn permutation(count: u64) -> Vec<u32> {
-    let mut draws = Draws::new(SEED, PERMUTATION);
+fn permutation(count: u64, seed: u64) -> Vec<u32> {
+    let mut draws = Draws::new(seed, PERMUTATION);
     let mut order: Vec<u32> = (0..count as u32).collect();
     for last in (1..order.len()).rev() {
         order.swap(last, draws.below(last as u64 + 1) as usize);

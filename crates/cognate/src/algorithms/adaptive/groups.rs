@@ -5,11 +5,12 @@
 //! groups.
 //!
 //! On every example of a task, what every group's pooled member says is weighed: the lean on it, as in `trust`, and the logistic
-//! loss of lean times u, averaged over the last hundred examples or so. After [`FIRST`] examples a task goes to the group of the
-//! smallest loss, if that is smaller than where it is by [`BETTER`], and takes the lean over.
+//! loss of lean times u, averaged over the last examples. After [`FIRST`] examples a task goes to the group of the smallest loss, if
+//! that is smaller than where it is, and takes the lean over. How many examples, and how much smaller, is its [`Patience`].
 //!
 //! Tasks begin in groups that are as good as drawn, or all groups would be alike. The groups differ by chance then, and more with
-//! every task that goes where it fits better.
+//! every task that goes where it fits better. Groups that follow from what tasks have learnt are right for nearly all of them from
+//! the beginning, so that one that goes by chance is a loss: only tasks that were misplaced or change their kind are to go.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,10 +20,22 @@ use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
 
-/// Examples that a loss is averaged over: the newest counts 1/n up to here, and so much from then on.
-const MEMORY: f64 = 100.0;
-/// How much smaller the loss of another group has to be: smaller differences are chance.
-const BETTER: f64 = 0.01;
+/// What it takes for a task to go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Patience {
+    /// Examples that a loss is averaged over: the newest counts 1/n up to here, and so much from then on.
+    memory: f64,
+    /// How much smaller the loss of another group has to be: smaller differences are chance.
+    better: f64,
+}
+
+impl Patience {
+    /// Of tasks in groups that were drawn.
+    pub(super) const DRAWN: Self = Self { memory: 100.0, better: 0.01 };
+    /// Of tasks in groups that were found.
+    pub(super) const FOUND: Self = Self { memory: 300.0, better: 0.03 };
+}
+
 /// Examples of a task before it may go.
 const FIRST: u64 = 10;
 
@@ -69,6 +82,7 @@ pub(super) struct Move {
 #[derive(Debug, Clone)]
 pub(super) struct Groups {
     count: usize,
+    patience: Patience,
     /// Of each task, one per group.
     opinions: Vec<Opinion>,
     /// Examples of each task.
@@ -78,8 +92,8 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    pub(super) fn new(count: usize) -> Self {
-        Self { count, opinions: Vec::new(), examples: Vec::new(), said: vec![0.0; count] }
+    pub(super) fn new(count: usize, patience: Patience) -> Self {
+        Self { count, patience, opinions: Vec::new(), examples: Vec::new(), said: vec![0.0; count] }
     }
 
     /// To be filled with what the pooled members say, before [`Self::learn`].
@@ -91,17 +105,17 @@ impl Groups {
     /// Learns from what the pooled members have said to an example of a task in this group, with its label and importance; where
     /// it goes, if anywhere.
     pub(super) fn learn(&mut self, task: TaskId, label: (f64, f64), group: usize) -> Option<Move> {
-        let (at, count) = (task.index(), self.count);
+        let (at, count, Patience { memory, better }) = (task.index(), self.count, self.patience);
         if self.examples.len() <= at {
             self.examples.resize(at + 1, 0);
             self.opinions.resize((at + 1) * count, Opinion::default());
         }
         self.examples[at] += 1;
-        let newest = (self.examples[at] as f64).min(MEMORY).recip();
+        let newest = (self.examples[at] as f64).min(memory).recip();
         let opinions = &mut self.opinions[at * count..(at + 1) * count];
         opinions.iter_mut().zip(&self.said).for_each(|(opinion, said)| opinion.learn(label, *said, newest));
         let best = (0..count).min_by(|a, b| opinions[*a].loss.total_cmp(&opinions[*b].loss))?;
-        let goes = self.examples[at] >= FIRST && opinions[best].loss < opinions[group].loss - BETTER;
+        let goes = self.examples[at] >= FIRST && opinions[best].loss < opinions[group].loss - better;
         goes.then(|| Move { group: best, lean: opinions[best].lean })
     }
 
@@ -112,7 +126,7 @@ impl Groups {
             self.examples.resize(at + 1, 0);
             self.opinions.resize((at + 1) * count, Opinion::default());
         }
-        self.examples[at] = MEMORY as u64;
+        self.examples[at] = self.patience.memory as u64;
         let unknown = Opinion { lean: Lean { weight: 0.0, ..lean }, ..Opinion::default() };
         self.opinions[at * count..(at + 1) * count].fill(unknown);
         self.opinions[at * count + group].lean = lean;
@@ -183,7 +197,7 @@ mod tests {
     /// The first group knows nothing about the task, the second the opposite of its labels.
     #[test]
     fn a_task_goes_where_it_is_told_most_even_by_opponents() {
-        let mut groups = Groups::new(2);
+        let mut groups = Groups::new(2, Patience::DRAWN);
         let (task, mut group, mut moves) = (TaskId(4), 0, 0);
         for round in 0..200 {
             let label = if round % 3 == 0 { 1.0 } else { -1.0 };
@@ -196,10 +210,10 @@ mod tests {
         }
         assert_eq!((group, moves), (1, 1));
         let state = groups.state(|_| 1);
-        let mut again = Groups::new(2);
+        let mut again = Groups::new(2, Patience::DRAWN);
         assert_eq!(again.restore(5, state).unwrap(), [1; 5]);
         assert_eq!((again.opinions, again.examples), (groups.opinions.clone(), groups.examples.clone()));
-        assert!(Groups::new(3).restore(5, groups.state(|_| 1)).is_err());
-        assert!(Groups::new(2).restore(5, groups.state(|_| 2)).is_err());
+        assert!(Groups::new(3, Patience::DRAWN).restore(5, groups.state(|_| 1)).is_err());
+        assert!(Groups::new(2, Patience::DRAWN).restore(5, groups.state(|_| 2)).is_err());
     }
 }

@@ -1,12 +1,18 @@
 //! Which tasks are related, and how they fall into groups, by the weights that each has found by itself.
 //!
 //! Own weights of `alone` come from the examples of one task only, so the noise of two tasks has nothing in common, and the inner
-//! product of their weights is about that of what they have learnt. With a_i the weights of task i times the sizes of their
-//! features,
+//! product of their weights is about that of what they have learnt. With A_i the weights of task i, c_i their precisions and s the
+//! sizes of features,
 //!
 //! ```text
+//! a_ik = A_ik sqrt(s_k sqrt(c_ik)), less its part along b_ik = sqrt(c_ik) sqrt(s_k sqrt(c_ik))
+//!
 //! r_ij = a_i'a_j / (|a_i| |a_j|),   with variance 1 / w_ij = sum_k a_ik^2 a_jk^2 / (|a_i| |a_j|)^2 if they are unrelated
 //! ```
+//!
+//! The factor is the geometric mean of s_k, which makes weights independent of the units of their features, and sqrt(c_ik), which
+//! makes all of them equally sure. b_i is about what a task learns of labels that say nothing but how many of them are positive, where
+//! features are positive: two tasks of different base rates would be opposed, whatever else they learn.
 //!
 //! A partition into groups G with signs s has the score
 //!
@@ -29,6 +35,8 @@ const LEAST_GAIN: f64 = 20.0;
 const ROUNDS: usize = 8;
 /// Tasks of different groups have this share in common of what those of one group have, at most, and less than chance gives.
 const MOST_ACROSS: f64 = 0.125;
+/// Squared deviations by which a pair of one group goes together more than by chance, in the mean, at least.
+const LEAST_WITHIN: f64 = 2.0;
 /// A group has at least so many tasks, and so many times the score that the best one has by chance.
 const LEAST_TASKS: usize = 3;
 const TIMES_CHANCE: f64 = 1.5;
@@ -87,6 +95,14 @@ impl Sums {
     fn score(self) -> f64 {
         let agreed = self.evidence.max(0.0);
         if self.weight > 0.0 { agreed * agreed / self.weight } else { 0.0 }
+    }
+}
+
+/// Takes what a row has in common with another one out of it.
+pub(super) fn without(row: &mut [f64], other: &[f64]) {
+    let share = dot(row, other) / dot(other, other);
+    if share.is_finite() {
+        row.iter_mut().zip(other).for_each(|(weight, other)| *weight -= share * other);
     }
 }
 
@@ -173,6 +189,16 @@ impl Portraits {
 }
 
 impl Kinship {
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// r and w of two tasks; both are 0 of a task with itself.
+    pub(super) fn correlation(&self, one: usize, other: usize) -> (f64, f64) {
+        let Sums { evidence, weight } = self.pair(one, other);
+        (if weight > 0.0 { evidence / weight } else { 0.0 }, weight)
+    }
+
     fn pair(&self, one: usize, other: usize) -> Sums {
         let at = one * self.size + other;
         Sums { evidence: self.evidence[at], weight: self.weights[at] }
@@ -215,8 +241,8 @@ impl Kinship {
         scores
     }
 
-    /// Whether tasks of different groups have next to nothing in common: the mean of w r^2 - 1, which is 0 by chance, is small
-    /// across groups beside what it is within them.
+    /// Whether tasks of one group surely have something in common, and tasks of different ones next to nothing: the mean of w r^2 - 1,
+    /// which is 0 by chance, is small across groups beside what it is within them.
     pub(super) fn is_apart(&self, Partition { places, groups, .. }: &Partition) -> bool {
         let mut means = [(0.0, 0.0); 2];
         for (one, place) in places.iter().enumerate() {
@@ -230,7 +256,7 @@ impl Kinship {
             }
         }
         let [within, across] = means.map(|(sum, pairs): (f64, f64)| sum / pairs.max(1.0));
-        *groups > 1 && across < 1.0 && across < MOST_ACROSS * within
+        *groups > 1 && within > LEAST_WITHIN && across < 1.0 && across < MOST_ACROSS * within
     }
 
     /// Of the pairs within each group.

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use super::averages::{Averages, AveragesState, less};
 use super::config::{GroupCount, MOST_GROUPS, Prior, Settings};
 use super::doubt::{Doubts, Lesson};
-use super::groups::{Groups, GroupsState, Move};
+use super::groups::{Groups, GroupsState, Move, Patience};
 use super::lanes::FeatureLanes;
 use super::members::{MembersStep, OWN, PerMember, SHARED, Table, add_parts};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, Mixer, MixerState, PARTS, POOLED, PerPart, weighted};
@@ -405,7 +405,7 @@ impl Together {
                 own_intercepts: Vec::new(),
                 averages: settings.average.then(|| Box::new(Averages::new())),
                 doubts: Doubts::default(),
-                groups: (groups > 1).then(|| Box::new(Groups::new(groups))),
+                groups: (groups > 1).then(|| Box::new(Groups::new(groups, Patience::DRAWN))),
                 outlook,
                 units: Units::of_loss(&settings, true).map(Box::new),
                 lanes: FeatureLanes::default(),
@@ -551,7 +551,7 @@ impl Together {
             return Err(StateError::new("there are more groups than any stream has"));
         }
         if self.state.outlook.is_some() {
-            self.state.groups = (groups > 1).then(|| Box::new(Groups::new(groups)));
+            self.state.groups = (groups > 1).then(|| Box::new(Groups::new(groups, Patience::FOUND)));
             self.state.outlook = Some(state.outlook.unwrap_or_default());
         }
         self.weights = Table::restore_groups(groups, tasks, state.weights, |row: [f64; OWN]| row)?;

@@ -8,7 +8,7 @@ use crate::algorithms::adaptive::add_intercept;
 use crate::algorithms::adaptive::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, POOLED};
 use crate::algorithms::adaptive::rows::OwnRow;
 use crate::example::TaskId;
-use crate::learner::{OwnWeights, SharedVector};
+use crate::learner::{Likeness, OwnWeights, Place, SharedVector};
 
 impl Together {
     /// Of every group the weights of `pooled`, where there is a mixture, and the shared ones of `coupled`.
@@ -29,6 +29,16 @@ impl Together {
                 pooled.into_iter().chain([vector("coupled", group, |row| row.coupled)])
             })
             .collect()
+    }
+
+    /// How alike tasks are by their own weights.
+    pub(in crate::algorithms::adaptive) fn likeness(&self, tasks: &[TaskId]) -> Likeness {
+        self.state.likeness(&self.weights, tasks)
+    }
+
+    /// The group and the side of a task.
+    pub(in crate::algorithms::adaptive) fn place(&self, task: TaskId) -> Place {
+        Place { group: self.weights.group(task), side: self.state.side(task) }
     }
 
     pub(in crate::algorithms::adaptive) fn own_weights(&self, task: TaskId) -> OwnWeights {

@@ -10,15 +10,19 @@
 //! `coupled` do for features that the task has met. A task that was not compared goes to the group whose tasks' weights its own ones
 //! go with most. What parts are worth is learnt anew.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::super::groups::Groups;
-use super::super::kinship::{Kinship, Partition, Place, Portraits};
+use super::super::groups::{Groups, Patience};
+use super::super::kinship::{Kinship, Partition, Place, Portraits, without};
+use super::super::likeness;
 use super::super::members::{OWN, SHARED};
 use super::super::rows::{OwnRow, SharedRow};
 use super::super::trust::Lean;
 use super::{State, Table};
 use crate::example::TaskId;
+use crate::learner::Likeness;
 
 /// Examples before tasks are compared for the first time.
 const FIRST: u64 = 4096;
@@ -78,7 +82,7 @@ impl State {
     #[cold]
     #[inline(never)]
     fn compare(&mut self, weights: &mut Table) {
-        let tasks = self.known_best(weights);
+        let tasks = self.known_best(weights, MOST_TASKS);
         let portraits = Self::portraits(weights, &tasks);
         let kinship = portraits.kinship();
         let (apart, one) = (kinship.partition(), kinship.one_group());
@@ -93,29 +97,55 @@ impl State {
         }
     }
 
+    /// How alike tasks are; by those that most is known about, whichever are asked for.
+    pub(super) fn likeness(&self, weights: &Table, asked: &[TaskId]) -> Likeness {
+        let known = self.known_best(weights, likeness::MOST);
+        let mut tasks = asked.to_vec();
+        let mut at_of: HashMap<TaskId, usize> =
+            asked.iter().enumerate().map(|(at, task)| (*task, at)).collect();
+        let reference: Vec<usize> = known
+            .into_iter()
+            .map(|task| {
+                *at_of.entry(task).or_insert_with(|| {
+                    tasks.push(task);
+                    tasks.len() - 1
+                })
+            })
+            .collect();
+        let kinship = Self::portraits(weights, &tasks).kinship();
+        likeness::likeness(&kinship, &reference).first(asked.len())
+    }
+
     /// The tasks that most is known about, in their order.
-    fn known_best(&self, weights: &Table) -> Vec<TaskId> {
+    fn known_best(&self, weights: &Table, most: usize) -> Vec<TaskId> {
         let mut tasks: Vec<TaskId> = (0..weights.tasks() as u32).map(TaskId).collect();
         tasks.retain(|task| self.mixer.examples(*task) >= ENOUGH);
         tasks.sort_by_key(|task| std::cmp::Reverse(self.mixer.examples(*task)));
-        tasks.truncate(MOST_TASKS);
+        tasks.truncate(most);
         tasks.sort();
         tasks
     }
 
-    /// Own weights of `alone`, times the sizes of their features.
+    /// Own weights of `alone` in the units of `kinship`, without what base rates make of them.
     fn portraits(weights: &Table, tasks: &[TaskId]) -> Portraits {
         let sizes: Vec<f64> = weights.slots_of_groups().take(MOST_FEATURES).map(largest).collect();
         let mut portraits = Portraits::new(sizes.len());
+        let mut rates = vec![0.0; sizes.len()];
         for task in tasks {
             let portrait = portraits.add();
+            rates.fill(0.0);
             weights.each_own(*task, |slot, row| {
-                if let (Some(weight), Some(size)) =
-                    (portrait.get_mut(slot as usize), sizes.get(slot as usize))
+                let at = slot as usize;
+                if let (Some(weight), Some(rate), Some(size)) =
+                    (portrait.get_mut(at), rates.get_mut(at), sizes.get(at))
                 {
-                    *weight = OwnRow::of(*row).alone * size;
+                    let row = OwnRow::of(*row);
+                    let root = row.precision.sqrt();
+                    let unit = (root * size).sqrt();
+                    (*weight, *rate) = (row.alone * unit, root * unit);
                 }
             });
+            without(portrait, &rates);
         }
         portraits
     }
@@ -173,7 +203,7 @@ impl State {
         self.shared_intercepts = vec![super::NEW_INTERCEPT; groups];
         self.sizes.recount(weights.shared().map(|row| SharedRow::of(*row).size));
         self.mixer.begin_again();
-        self.groups = (groups > 1).then(|| Box::new(Groups::new(groups)));
+        self.groups = (groups > 1).then(|| Box::new(Groups::new(groups, Patience::FOUND)));
         for Settled { task, group, lean } in settled.iter().copied() {
             let lean = Lean { weight: lean, ..Lean::default() };
             weights.set_group(task, group);
