@@ -124,6 +124,7 @@
 //! multiplying one of them changes its prior deviation by a factor of four at most. Multiplying all real labels by a constant
 //! multiplies the predictions.
 
+mod again;
 mod alone;
 mod averages;
 mod config;
