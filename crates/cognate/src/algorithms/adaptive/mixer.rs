@@ -39,8 +39,12 @@ pub(super) const POOLED: usize = 2;
 /// The shared vector of the member with both.
 pub(super) const COUPLED_SHARED: usize = 3;
 
-/// a before anything is known: the mean of three members.
-const START: f64 = 1.0 / 3.0;
+/// a before anything is known: the pooled member, which is the first to know anything.
+const START: PerPart = {
+    let mut start = [0.0; PARTS];
+    start[POOLED] = 1.0;
+    start
+};
 
 /// Precision of that: a has the prior variance 0.3.
 const PRIOR: f64 = 1.0 / 0.3;
@@ -122,7 +126,7 @@ impl Newton {
     fn new() -> Self {
         let mut precision = [[0.0; PARTS]; PARTS];
         (0..PARTS).for_each(|at| precision[at][at] = PRIOR);
-        Self { weights: [START; PARTS], precision }
+        Self { weights: START, precision }
     }
 
     /// P moves towards its start: by nothing for 1, wholly for 0.
