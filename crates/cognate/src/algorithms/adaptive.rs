@@ -46,7 +46,8 @@
 //!          the first two with their z scaled down to a largest entry of 20
 //!          h = σ(margin) σ(-margin), or 1 with `hinge`
 //! gate     stop here if y A_i'x, y (B_i'x + side Q_g'x) and y side P_g'x all exceed 1.5 (1 with `hinge`), and ln(r / 3) more where
-//!          labels y have come r > 3 times as often as the other (1 added to both), or if |x|^2 is not finite; with n > 32768 examples in all and doubt = σ(-y margin), usual = (mean doubt - 0.08) (1 - 32768 / n):
+//!          labels y have come r > 3 times as often as the other (1 added to both), or if |x|^2 is not finite;
+//!          with n > 32768 examples in all and doubt = σ(-y margin), usual = (mean doubt - 0.08) (1 - 32768 / n):
 //!          stop at three of four with doubt < 0.7 usual; if doubt < 2 usual, only those A and B learn that have learnt before
 //! sizes    s_gk = max(s_gk, |x_k|); where that is a value more than ten times as large as any before, A, B, P, Q of this
 //!          feature, task and group shrink by the same factor; then m takes this example in
@@ -72,13 +73,15 @@
 //! each A_i comes from the examples of its task alone. Tasks are grouped, each on its side, so that one correlation per group
 //! explains most of the products (`adaptive/kinship.rs`). The groups are taken if they explain 1.2 times as much as one group of
 //! all, and tasks of different groups have next to nothing in common: less than chance gives, and an eighth of what those of one
-//! group have. Tasks that go with no group share one. Then P, Q, d, a, H, f and F begin anew, B_i takes over what Q_g said to task
-//! i, and the leans are 1 or -1 (`adaptive/together/regroup.rs`). As long as no groups are taken there is one, to the bit what
+//! group have. Tasks that go with no group share one. Then P, Q, d, a (all 1/3), H, f and F begin anew, B_i takes over
+//! what Q_g said to task i, and the leans are 1 or -1 (`adaptive/together/regroup.rs`). As long as no groups are taken there is
+//! one, to the bit what
 //! `groups` = 1 gives. With a given interaction, `average` or real labels, "auto" is one group.
 //!
 //! Which constants are why is said where they are
 //! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` ((0,0,1,0), 0.3, 20, 1/4), `trust.rs` (20; 1, 6), `groups.rs` (100, 10, 0.01),
-//! `doubt.rs` (32768, 0.08, 0.7, 2, one in four, 3), `again.rs` (1/4), `rule.rs` (1.5; 4; 10), `together.rs` (5 is half own and half shared).
+//! `doubt.rs` (32768, 0.08, 0.7, 2, one in four, 3), `again.rs` (1/4), `rule.rs` (1.5; 4; 10),
+//! `together.rs` (5 is half own and half shared).
 //!
 //! With a given b (`coupled`, `pairwise`) there is only `coupled`: the margin is B_i'x + Q'x, side = 1, nothing is weighed, h is
 //! that of its own margin, no logistic example is left out; p = 10 `rate`, of which own / (own + shared) is B's and the rest Q's, for
