@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 use cognate::run::{Observer, Progress, RoundReport};
 use cognate::stream::{Input, Memory, Order, ReadOptions};
-use cognate::{Metrics, Model, RunConfig, TaskId, Tasks};
+use cognate::{Metrics, Model, RunConfig, Tasks};
 use serde_json::json;
 
 use super::accuracy::{FORMS, write_vw};
@@ -111,7 +111,7 @@ fn add(folders: &Folders, peers: &Peers, stream: &Memory, starts: &mut [Starts; 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cognate::{Example, SparseView};
+    use cognate::{Example, SparseView, TaskId};
 
     #[test]
     fn only_first_examples_count() {
