@@ -83,6 +83,7 @@ mod count;
 mod error;
 mod example;
 mod feature_names;
+mod fingerprint;
 mod hedge;
 mod hint;
 mod interaction;

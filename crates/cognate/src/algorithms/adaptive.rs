@@ -15,10 +15,10 @@
 //! A_i, B_i, c_i         own weights of `alone` and of `coupled`, and the precision of both                       0
 //! P_g, Q_g, d_g, s_g    weights of `pooled`, shared ones of `coupled`, the precision of both, the largest |x|    0
 //! m                     mean, over the examples that taught, of sum_k r_k (x_k / s_k)^2
-//! a_l, H_l              per level l: weights of the four parts, and their 4 x 4 precision                  1/3, I/0.3
-//! f_i, F_i              per task: trust in its own and the shared part, and its 2 x 2 precision                1, 5 I
+//! a_l, H_l              per level l: weights of the four parts, and their 4 x 4 precision           (0,0,1,0), I/0.3
+//! f_i, F_i              per task: trust in its own and the shared part, and its 2 x 2 precision               1, 20 I
 //! b_i, e_i              per task: how its labels lean on P_g'x, and the precision of that                        1, 6
-//! n_i                   per task: examples; its level l is the number of binary digits of n_i                       0
+//! n_i                   per task: examples, those seen again not counted; its level l is the number of binary digits of n_i    0
 //! ```
 //!
 //! The last column is where it starts. r_k = s_k / (geometric mean of all s), cut to [1/4, 4]. For the feature that is always
@@ -45,8 +45,9 @@
 //!          regress(a_l, H_l, z), regress(f_i, F_i, (own, shared)), regress(b_i, e_i, u): all three from what was before,
 //!          the first two with their z scaled down to a largest entry of 20
 //!          h = σ(margin) σ(-margin), or 1 with `hinge`
-//! gate     stop here if y A_i'x, y (B_i'x + side Q_g'x) and y side P_g'x all exceed 1.5 (1 with `hinge`), or if |x|^2 is
-//!          not finite; with n > 32768 examples in all and doubt = σ(-y margin), usual = (mean doubt - 0.08) (1 - 32768 / n):
+//! gate     stop here if y A_i'x, y (B_i'x + side Q_g'x) and y side P_g'x all exceed 1.5 (1 with `hinge`), and ln(r / 3) more where
+//!          labels y have come r > 3 times as often as the other (1 added to both), or if |x|^2 is not finite;
+//!          with n > 32768 examples in all and doubt = σ(-y margin), usual = (mean doubt - 0.08) (1 - 32768 / n):
 //!          stop at three of four with doubt < 0.7 usual; if doubt < 2 usual, only those A and B learn that have learnt before
 //! sizes    s_gk = max(s_gk, |x_k|); where that is a value more than ten times as large as any before, A, B, P, Q of this
 //!          feature, task and group shrink by the same factor; then m takes this example in
@@ -59,6 +60,11 @@
 //! apply    A, B += y t v_k x_k; P, Q += side y t v_k x_k; c_ik, d_gk += h x_k^2, c where A and B learn
 //! move     with n_i >= 10, to the group of the least L_ij if that is less than where it is by 0.01; b_i, e_i = b_ij, e_ij
 //! ```
+//!
+//! An example seen before, which agrees with what has learnt it, is none to judge members by. Of it only sizes, rates, step and apply
+//! are done, for own weights that have learnt before, with the weight 1/4 / (showings before)^2: how it is known again, and told from
+//! others that look the same, is said in `adaptive/again.rs`. So more passes, rows that come twice and upsampling do no harm.
+//! This is where b = "auto", labels are of two kinds and nothing is forgotten; members on their own learn again what comes again.
 //!
 //! L_ij starts at ln 2, and tasks in groups that are drawn from their numbers.
 //!
@@ -73,8 +79,8 @@
 //! one correlation per group explains most of the products (`adaptive/kinship.rs`). The groups are taken if they explain 1.2 times as
 //! much as one group of all, pairs of one group go together by two squared deviations more than by chance in the mean, and tasks of
 //! different groups have next to nothing in common: less than chance gives, and an eighth of what those of one group have. Tasks that
-//! go with no group share one. Then P, Q, d, a, H, f and F begin anew, B_i takes over what Q_g said to task i, and the leans are 1 or
-//! -1 (`adaptive/together/regroup.rs`). From then on tasks move by L_ij, as above, over 300 examples in place of 100 and for 0.03 in
+//! go with no group share one. Then P, Q, d, a (all 1/3), H, f and F begin anew, B_i takes over what Q_g said to task i, and the leans
+//! are 1 or -1 (`adaptive/together/regroup.rs`). From then on tasks move by L_ij, as above, over 300 examples in place of 100 and for 0.03 in
 //! place of 0.01: most are where they belong, so one that goes by chance is a loss, and one that changes its kind is followed.
 //! As long as no groups are taken there is one, to the bit what `groups` = 1 gives. With a given interaction, `average` or real
 //! labels, "auto" is one group. Nothing is guaranteed of the groups but that: whether they help is measured, on
@@ -84,8 +90,9 @@
 //! evidence supports one (`adaptive/likeness.rs`). It is for people: nothing is learnt from it.
 //!
 //! Which constants are why is said where they are
-//! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` (1/3, 0.3, 20, 1/4), `trust.rs` (5; 1, 6), `groups.rs` (100, 10, 0.01),
-//! `doubt.rs` (32768, 0.08, 0.7, 2, one in four), `rule.rs` (1.5; 4; 10), `together.rs` (5 is half own and half shared).
+//! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` ((0,0,1,0), 0.3, 20, 1/4), `trust.rs` (20; 1, 6), `groups.rs` (100, 10, 0.01),
+//! `doubt.rs` (32768, 0.08, 0.7, 2, one in four, 3), `again.rs` (1/4), `rule.rs` (1.5; 4; 10),
+//! `together.rs` (5 is half own and half shared).
 //!
 //! With a given b (`coupled`, `pairwise`) there is only `coupled`: the margin is B_i'x + Q'x, side = 1, nothing is weighed, h is
 //! that of its own margin, no logistic example is left out; p = 10 `rate`, of which own / (own + shared) is B's and the rest Q's, for
@@ -136,6 +143,7 @@
 //! multiplying one of them changes its prior deviation by a factor of four at most. Multiplying all real labels by a constant
 //! multiplies the predictions.
 
+mod again;
 mod alone;
 mod averages;
 mod config;

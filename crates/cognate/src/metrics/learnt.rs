@@ -9,11 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::Example;
+use crate::fingerprint::fingerprint as hash;
 
 /// Most hashes that are kept.
 const MOST: usize = 256;
-/// Most features of an example that enter its hash; of longer ones, so many at even distances.
-const LOOKED_AT: usize = 64;
 
 /// A sample of the examples that a model has learnt.
 #[derive(Debug, Clone, Default)]
@@ -156,35 +155,6 @@ pub(super) struct LearntState {
     hashes: Block<u64>,
     #[serde(deserialize_with = "crate::count::saved")]
     examples: u64,
-}
-
-/// A hash of task and features in 53 bits, as many as a saved whole number has; the same on every machine.
-#[inline]
-fn hash(example: Example<'_>) -> u64 {
-    let (indices, values) = (example.features.indices(), example.features.values());
-    let step = indices.len().div_ceil(LOOKED_AT).max(1);
-    let mut hash = mixed(u64::from(example.task.0) << 32 | indices.len() as u64);
-    // Products do not wait for each other; only their sum does.
-    let mut add = |(index, value): (&u32, &f64)| {
-        let (value, place) = (value.to_bits() ^ 0x9e37_79b9_7f4a_7c15, u64::from(*index));
-        let product = u128::from(value) * u128::from(place ^ 0xd1b5_4a32_d192_ed03);
-        hash = hash.wrapping_add((product >> 64) as u64 ^ product as u64);
-    };
-    let pairs = indices.iter().zip(values);
-    if step == 1 {
-        pairs.for_each(&mut add);
-    } else {
-        pairs.step_by(step).for_each(&mut add);
-    }
-    mixed(hash) >> 11
-}
-
-/// Spreads all bits over all.
-#[inline]
-fn mixed(bits: u64) -> u64 {
-    let bits = (bits ^ (bits >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let bits = (bits ^ (bits >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    bits ^ (bits >> 32)
 }
 
 #[cfg(test)]

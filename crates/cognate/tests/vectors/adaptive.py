@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Vectors of `adaptive`, computed from the formulas at the top of its files: dense lists, no shortcuts.
 
-usage: python3 adaptive.py          (in this folder; writes adaptive_*.json)
+usage: python3 adaptive.py          (in this folder; writes adaptive_*.json, stream_again.svm and stream_rare.svm)
 """
 import json
 import math
 
 TASKS, FEATURES, STREAM = 3, 10, "stream_b.svm"
 WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 5.0, 0.5
-START, PRIOR, LONGEST, TAKEN_OVER = 1 / 3, 1 / 0.3, 20.0, 0.25
-TRUST_PRIOR, RELATED = 5.0, (1.0, 6.0)
+START, PRIOR, LONGEST, TAKEN_OVER = (0.0, 0.0, 1.0, 0.0), 1 / 0.3, 20.0, 0.25
+TRUST_PRIOR, RELATED = 20.0, (1.0, 6.0)
 
 
 def sigmoid(x):
@@ -96,7 +96,7 @@ class Mixer:
     def __init__(self):
         self.trusts = [Trust() for _ in range(TASKS)]
         eye = [[PRIOR * (i == j) for j in range(4)] for i in range(4)]
-        self.levels, self.seen = {0: ([START] * 4, eye)}, [0] * TASKS
+        self.levels, self.seen = {0: (list(START), eye)}, [0] * TASKS
 
     def weights(self, task):
         level = self.seen[task].bit_length()
@@ -123,6 +123,47 @@ class Mixer:
         self.levels[level] = ([u + t * y * v for u, v in zip(a, s)], p)
 
 
+class Labels:
+    """How labels go with those of the same example."""
+
+    def __init__(self):
+        self.differ = self.expected = 0.0
+
+    def drawn_anew(self, before, y, margin):
+        self.differ += before != y
+        self.expected += sigmoid(-before * margin)
+        return self.differ > 0.25 * self.expected
+
+
+class Memory:
+    """Which examples have been seen before: what the next is worth, None where it is new."""
+
+    def __init__(self):
+        self.examples, self.before = {}, (None, 0)
+        self.adjacent, self.apart = Labels(), Labels()
+        self.showings, self.new, self.expected, self.until = 0, 0.0, 0.0, 0.0
+
+    def meet(self, example, y, margin):
+        before, label = self.before
+        self.before = example, y
+        if example == before and not self.adjacent.drawn_anew(label, y, margin):
+            return 0.0
+        once = sum(shown == 1 for shown, _, _ in self.examples.values()) / max(1, self.showings)
+        self.showings += 1
+        share = max(1 / self.showings, 1 / 256)
+        self.expected += share * (once - self.expected)
+        self.new += share * ((example not in self.examples) - self.new)
+        if self.until:
+            self.until *= self.new <= self.until
+        elif self.showings > 256 and self.expected > 0.05 and self.new < 0.3 * self.expected:
+            self.until = 0.5 * self.expected
+        shown, label, last = self.examples.get(example, (0, 0, 0))
+        self.examples[example] = shown + 1, y, self.showings
+        if not shown or self.apart.drawn_anew(label, y, margin) and not self.until:
+            return None
+        return 0.25 / shown**2 if 2 * (self.showings - last) >= len(self.examples) else 0.0
+
+
 class Learner:
     """Weight vectors in four parts; own parts and precisions one a task, s and m common, or one of all a task."""
 
@@ -146,7 +187,8 @@ class Learner:
         self.w = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [[zeros() for _ in range(groups)] for _ in range(2)]
         self.own, self.shared = [zeros() for _ in range(TASKS)], [zeros() for _ in range(groups)]
         self.s, self.sizes = [zeros() for _ in range(max(TASKS, groups))], [[0.0, 0] for _ in range(TASKS)]
-        self.mixer = Mixer()
+        self.mixer, self.labels = Mixer(), {-1.0: 0, 1.0: 0}
+        self.memory = Memory() if self.auto and forget is None else None
         self.sums = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [zeros(), zeros()]
         self.seen, self.all_seen = [0] * TASKS, 0
 
@@ -190,8 +232,9 @@ class Learner:
         return best if self.seen[task] + 1 >= 10 and losses[best] < losses[now] - 0.01 else now
 
     def learn(self, task, x, y):
-        group = self.sort(task, x, y) if self.auto else 0
-        self.step(task, x, y)
+        worth = self.memory.meet((task, *x), y, self.margin(task, x)) if self.memory else None
+        group = self.sort(task, x, y) if self.auto and worth is None else self.group[task]
+        self.step(task, x, y, worth)
         if group != self.group[task]:
             self.group[task], trust = group, self.mixer.trusts[task]
             trust.lean, trust.sure, _ = self.opinions[task][group]
@@ -202,21 +245,26 @@ class Learner:
         for total, vector, count in zip(self.summed(task), self.vectors(task), counts):
             total[:] = [a + count * b for a, b in zip(total, vector)]
 
-    def step(self, task, x, y):
+    def step(self, task, x, y, worth):
+        """`worth` is the weight of an example that was seen before, None for others."""
         z, margin = self.parts(task, x, False), self.margin(task, x)
         side, group = self.side(task), self.group[task]
         # Sizes are kept for each task, or for each group; their usual size is kept for all groups together.
         known, common = (task, task) if self.apart else (group, 0)
-        if self.auto:
+        if self.auto and worth is None:
+            self.labels[y] += 1
             said = self.said(task, x, self.average)
             self.mixer.learn(task, y, self.parts(task, x, self.average), said[2], self.keep)
         fading = [self.own[task]] if self.apart else self.own + self.shared
         for precision in fading:
             precision[:] = [self.keep * p for p in precision]
         sure = 1.0 if self.loss == "hinge" else 1.5 if self.auto else math.inf
+        if self.auto:
+            sure += max(0.0, math.log((1 + self.labels[y]) / (1 + self.labels[-y]) / 3))
         said = {m: sum(z[k] for k in parts) for m, parts in self.members}
-        if all(y * m > sure for m in said.values()):
+        if all(y * m > sure for m in said.values()) or worth == 0:
             return
+        weight = 1.0 if worth is None else worth
         s = self.s[known]
         for k, v in enumerate(x):
             if abs(v) > s[k]:
@@ -235,12 +283,12 @@ class Learner:
             rates = {part: [rate(part, k) * v if v else 0.0 for k, v in enumerate(x)] for part in parts}
             counts = lambda part: 1 if part < 2 else side
             variance = sum(counts(part) ** 2 * r * v for part in parts for r, v in zip(rates[part], x))
-            t = implicit(y * said[member], variance, self.loss)
+            t = weight * implicit(y * said[member], weight * variance, self.loss)
             steps += [(part, [counts(part) * t * y * r for r in rates[part]]) for part in parts]
         for part, step in steps:
             vector = self.vectors(task)[part]
             vector[:] = [w + d for w, d in zip(vector, step)]
-        h = curvature(margin if self.auto else said[self.members[0][0]], self.loss)
+        h = weight * curvature(margin if self.auto else said[self.members[0][0]], self.loss)
         for precision in [self.own[task], self.shared[group]]:
             precision[:] = [p + h * v * v for p, v in zip(precision, x)]
 
@@ -315,8 +363,21 @@ class Graph:
             self.p[j] = [p + h * (b[j] * v) ** 2 for p, v in zip(self.p[j], x)]
 
 
-def examples():
-    for line in open(STREAM):
+def streams():
+    """Examples seen again: in a second pass, at once, with other labels, and in a pass over all that; and a rare label."""
+    lines = open(STREAM).read().splitlines()
+    of_two = lambda line: line.startswith("-")
+    other = lambda line: line.replace("-1", "+1", 1) if of_two(line) else line.replace("+1", "-1", 1)
+    some = lines[:60] + lines[:60] + [line for line in lines[60:90] for _ in range(3)] + lines[20:80]
+    some += [other(line) if k % 3 == 0 else line for k, line in enumerate(lines[:60])] + lines[90:]
+    rare = [line for k, line in enumerate(lines) if of_two(line) or k % 8 == 0]
+    for name, chosen in [("stream_again.svm", some + some), ("stream_rare.svm", rare)]:
+        with open(name, "w") as file:
+            file.writelines(line + "\n" for line in chosen)
+
+
+def examples(stream):
+    for line in open(stream):
         label, task, *pairs = line.split()
         x = zeros()
         for pair in pairs:
@@ -325,11 +386,11 @@ def examples():
         yield float(label), int(task[4:]) - 1, x
 
 
-def write(name, parameters):
+def write(name, parameters, stream=STREAM):
     parameters_of_all = {"interaction": {"coupled": {"b": "auto"}}, **parameters}
     learner = (Graph if "graph" in parameters_of_all["interaction"] else Learner)(**parameters_of_all)
     margins, mistaken, per_task, gap = [], [], [0] * TASKS, math.inf
-    for line, (y, task, x) in enumerate(examples()):
+    for line, (y, task, x) in enumerate(examples(stream)):
         x[FEATURES] = 1.0 if learner.intercept else 0.0
         margin = learner.margin(task, x)
         margins.append(margin)
@@ -340,7 +401,7 @@ def write(name, parameters):
             per_task[task] += 1
         learner.learn(task, x, y)
     vector = {
-        "name": name, "stream": STREAM, "tasks": TASKS, "features": FEATURES, "simultaneous": False,
+        "name": name, "stream": stream, "tasks": TASKS, "features": FEATURES, "simultaneous": False,
         "learner": {"adaptive": parameters},
         "expected": {"mistake_count": len(mistaken), "mistakes_per_task": per_task, "smallest_decision_gap": gap,
                      "mistaken_lines": mistaken, "margins": margins},
@@ -351,6 +412,7 @@ def write(name, parameters):
     print(name, len(mistaken), "mistakes,", getattr(learner, "moves", 0), "moves")
 
 
+streams()
 write("adaptive_auto", {})
 write("adaptive_independent", {"interaction": "independent", "rate": 2.0})
 write("adaptive_coupled_hinge", {"interaction": {"coupled": {"b": 2}}, "loss": "hinge", "intercept": False})
@@ -363,3 +425,6 @@ write("adaptive_average_coupled", {"average": True, "interaction": {"coupled": {
 write("adaptive_average_independent", {"average": True, "interaction": "independent", "loss": "hinge"})
 write("adaptive_average_graph", {"average": True, "interaction": GRAPH})
 write("adaptive_groups", {"groups": 2})
+write("adaptive_again", {}, "stream_again.svm")
+write("adaptive_again_average", {"average": True, "groups": 1}, "stream_again.svm")
+write("adaptive_rare", {}, "stream_rare.svm")

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use cognate::algorithms::{About, CostClass, Protocol};
@@ -24,7 +24,7 @@ use super::probabilities::Probabilities;
 use crate::measure::sets::{self, run_once, task_count};
 
 /// Shared features, per-task features, both.
-const FORMS: [(&str, &[&str]); 3] =
+pub(super) const FORMS: [(&str, &[&str]); 3] =
     [("shared", &["--ignore", "t"]), ("own", &["-q", "tf", "--ignore_linear", "f"]), ("both", &["-q", "tf"])];
 
 /// Longer streams are only for learners whose round takes O(s).
@@ -261,7 +261,7 @@ fn others(stream: &Memory, tasks: usize) -> Result<Vec<(Figures, &'static str)>>
 }
 
 /// The examples in the order of the stream, in VW's form.
-fn write_vw(stream: &Memory, path: &PathBuf) -> Result<()> {
+pub(super) fn write_vw(stream: &Memory, path: &Path) -> Result<()> {
     let mut out = BufWriter::new(File::create(path).with_context(|| path.display().to_string())?);
     let (mut stream, mut batch) = (stream.clone(), Batch::default());
     loop {

@@ -9,7 +9,7 @@ use cognate::metrics::{Metrics, Ranking, Scored, Tally};
 use cognate::run::{Observer, Progress, RoundReport};
 use cognate::stream::Memory;
 use cognate::{LearnerConfig, Model, TaskId, Tasks};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::files::Folders;
 use super::measure::measure as run_command;
@@ -32,9 +32,13 @@ pub(super) struct Figures {
 
 /// Those of one of our learners, with its defaults.
 pub(super) fn our_figures(id: &str, stream: &Memory) -> Result<Figures> {
-    let config = LearnerConfig::from_id(id).context("a learner of the registry")?;
+    figures_of(&json!(LearnerConfig::from_id(id).context("a learner of the registry")?), stream)
+}
+
+/// Those of a learner.
+pub(super) fn figures_of(learner: &Value, stream: &Memory) -> Result<Figures> {
     let mut margins = Margins(Ranking::default());
-    let model = run_observed(&json!(config), stream.clone(), &mut margins)?;
+    let model = run_observed(learner, stream.clone(), &mut margins)?;
     let total = model.metrics().total();
     let auc = margins.0.auc().map(|auc| auc.value);
     Ok(Figures { error: total.error(), auc, log_loss: total.log_loss() })
@@ -62,23 +66,35 @@ pub(super) fn vw_figures(
     loss: &str,
     labels: &[f64],
 ) -> Result<Figures> {
-    let predictions = folders.bench.join("accuracy.predictions");
-    let mut words: Vec<OsString> =
-        vec!["--data".into(), data.into(), "-p".into(), predictions.clone().into()];
-    words.extend(["-b", BITS, "--loss_function", loss, "--quiet"].iter().chain(form).map(Into::into));
-    let (_, printed) = run_command(folders, &peers.command(folders, Peer::VowpalWabbit, words))?;
-    let reported = Reported::from_json(&serde_json::from_str(&printed)?)?;
-    let examples = labels.len();
-    ensure!(reported.examples == examples as u64, "VW read {} of {examples} examples", reported.examples);
-    let text = std::fs::read_to_string(&predictions).with_context(|| predictions.display().to_string())?;
-    let margins = margins(&text)?;
-    ensure!(margins.len() == examples, "VW predicted {} of {examples} examples", margins.len());
+    let (margins, reported) = vw_margins(folders, peers, data, form, loss, labels.len())?;
     let figures = figures(labels, &margins, loss == "logistic");
     // Without --binary, the mean that VW reports is that of its own loss.
     if let (Some(ours), Some(its)) = (figures.log_loss, reported.error) {
         ensure!((ours - its).abs() < 1e-3, "log loss {ours} of VW's predictions, but VW reports {its}");
     }
     Ok(figures)
+}
+
+/// What Vowpal Wabbit predicts of each of so many examples before it learns it.
+pub(super) fn vw_margins(
+    folders: &Folders,
+    peers: &Peers,
+    data: &Path,
+    form: &[&str],
+    loss: &str,
+    examples: usize,
+) -> Result<(Vec<f64>, Reported)> {
+    let predictions = folders.bench.join("accuracy.predictions");
+    let mut words: Vec<OsString> =
+        vec!["--data".into(), data.into(), "-p".into(), predictions.clone().into()];
+    words.extend(["-b", BITS, "--loss_function", loss, "--quiet"].iter().chain(form).map(Into::into));
+    let (_, printed) = run_command(folders, &peers.command(folders, Peer::VowpalWabbit, words))?;
+    let reported = Reported::from_json(&serde_json::from_str(&printed)?)?;
+    ensure!(reported.examples == examples as u64, "VW read {} of {examples} examples", reported.examples);
+    let text = std::fs::read_to_string(&predictions).with_context(|| predictions.display().to_string())?;
+    let margins = margins(&text)?;
+    ensure!(margins.len() == examples, "VW predicted {} of {examples} examples", margins.len());
+    Ok((margins, reported))
 }
 
 /// A prediction per line.

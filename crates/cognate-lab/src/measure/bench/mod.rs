@@ -3,10 +3,12 @@
 //! streams (generated or existing) -> contest (all take turns) -> limits -> table -> page
 
 mod accuracy;
+mod again;
 mod contest;
 mod convert;
 mod figures;
 mod files;
+mod first;
 mod groups;
 mod instructions;
 mod limits;
@@ -16,6 +18,7 @@ mod peers;
 mod presets;
 mod probabilities;
 mod random;
+mod rare;
 mod streams;
 mod sweep;
 mod table;
@@ -76,6 +79,15 @@ pub struct Options {
     /// Only compare errors: every data set and the streams, beside Vowpal Wabbit on the same examples in the same order
     #[arg(long)]
     accuracy: bool,
+    /// With --accuracy: what it does to see examples again
+    #[arg(long, requires = "accuracy")]
+    again: bool,
+    /// With --accuracy: AUC on small streams with a rare label
+    #[arg(long, requires = "accuracy")]
+    rare: bool,
+    /// With --accuracy: errors on the first examples of tasks
+    #[arg(long, requires = "accuracy")]
+    first: bool,
     /// With --accuracy: only sets and streams whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "", requires = "accuracy")]
     only: String,
@@ -136,8 +148,16 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         }
         return Ok(true);
     }
+    if options.again || options.rare {
+        return small_questions(&folders, options);
+    }
     let all = if options.accuracy { &[Peer::VowpalWabbit][..] } else { &Peer::ALL };
     let peers = Peers::ready(&folders, all);
+    if options.first {
+        ensure!(peers.has(Peer::VowpalWabbit), "--first: Vowpal Wabbit is not installed");
+        let (text, kept) = first::measure(&folders, &peers)?;
+        return answer(&folders, options, "first", &text, kept);
+    }
     if options.accuracy {
         let (text, kept) = accuracy::measure(&folders, &peers, &options.only, options.from.as_deref())?;
         if options.write {
@@ -170,6 +190,28 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     }
     if options.instructions {
         count_instructions(&arena, options, &facts, &streams)?;
+    }
+    Ok(kept || !options.check)
+}
+
+/// What is measured without peers.
+fn small_questions(folders: &Folders, options: &Options) -> Result<bool> {
+    let mut kept = true;
+    if options.again {
+        let (text, harmless) = again::measure(folders, &options.only)?;
+        kept &= answer(folders, options, "again", &text, harmless)?;
+    }
+    if options.rare {
+        let (text, near) = rare::measure()?;
+        kept &= answer(folders, options, "rare", &text, near)?;
+    }
+    Ok(kept)
+}
+
+/// Puts a table on the page of accuracy if it is to be written.
+fn answer(folders: &Folders, options: &Options, name: &str, text: &str, kept: bool) -> Result<bool> {
+    if options.write {
+        page::publish(&folders.root.join("docs/accuracy.md"), name, text)?;
     }
     Ok(kept || !options.check)
 }

@@ -21,12 +21,14 @@
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 mod export;
+mod gate;
 mod real;
 mod regroup;
 mod variance;
 
 use serde::{Deserialize, Serialize};
 
+use super::again::{Memory, MemoryState, Showing};
 use super::averages::{Averages, AveragesState, less};
 use super::config::{GroupCount, MOST_GROUPS, Prior, Settings};
 use super::doubt::{Doubts, Lesson};
@@ -36,7 +38,7 @@ use super::members::{MembersStep, OWN, PerMember, SHARED, Table, add_parts};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, Mixer, MixerState, PARTS, POOLED, PerPart, weighted};
 use super::real::Target;
 use super::rows::{OwnRow, SharedRow};
-use super::rule::{Clock, Loss, Sizes, sigmoid};
+use super::rule::{Clock, Loss, Sizes};
 use super::step::{Start, take_step};
 use super::units::{Units, UnitsState};
 use crate::block::Block;
@@ -78,6 +80,8 @@ struct State {
     own_intercepts: Vec<[f64; OWN]>,
     averages: Option<Box<Averages>>,
     doubts: Doubts,
+    /// Where there is a mixture, which must not be judged by examples that were learnt.
+    memory: Option<Box<Memory>>,
     groups: Option<Box<Groups>>,
     /// Where the number of groups is found.
     outlook: Option<Outlook>,
@@ -99,6 +103,15 @@ struct Seen {
     pooled: f64,
     /// a'z, or what that stands for where labels are real.
     margin: f64,
+}
+
+impl Seen {
+    /// Margins of the members, of the weights as they are.
+    #[inline(always)]
+    fn members(&self, offset: f64) -> PerMember {
+        let coupled = self.present[COUPLED_OWN] + self.present[COUPLED_SHARED];
+        [self.present[ALONE] + offset, coupled + offset, self.present[POOLED] + offset, 0.0]
+    }
 }
 
 /// What an example teaches the members.
@@ -199,9 +212,7 @@ impl State {
         if let Some(factor) = self.clock.tick(self.settings.forget, example.time) {
             self.write_down(weights, factor);
         }
-        let coupled = seen.present[COUPLED_OWN] + seen.present[COUPLED_SHARED];
-        let offset = example.offset;
-        let members = [seen.present[ALONE] + offset, coupled + offset, seen.present[POOLED] + offset, 0.0];
+        let members = seen.members(example.offset);
         let new_too = match self.gate(example, seen.margin, &members) {
             Lesson::Nothing => return,
             Lesson::Known => false,
@@ -217,23 +228,6 @@ impl State {
     fn weigh(&mut self, example: Example<'_>, seen: &Seen) -> f64 {
         let Seen { parts, pooled, margin, .. } = seen;
         if self.given.is_some() { 0.0 } else { self.mixer.learn(example, parts, *pooled, *margin) }
-    }
-
-    /// What an example teaches the members: nothing if all of them are sure of it, or if it is too long to be squared;
-    /// otherwise as much as the doubt about its label says.
-    #[inline(always)]
-    fn gate(
-        &mut self,
-        Example { features, label, .. }: Example<'_>,
-        margin: f64,
-        [alone, coupled, pooled, _]: &PerMember,
-    ) -> Lesson {
-        let mixture = self.given.is_none();
-        let enough = self.settings.loss.sure(mixture);
-        let sure = |member: &f64| label * member > enough;
-        let all_sure = sure(coupled) && (!mixture || (sure(alone) && sure(pooled)));
-        let lesson = if mixture { self.doubts.weigh(sigmoid(-label * margin)) } else { Lesson::All };
-        if all_sure || !features.norm_squared().is_finite() { Lesson::Nothing } else { lesson }
     }
 
     /// The members step, each by its own margin.
@@ -346,9 +340,18 @@ impl State {
             return Outcome { margin: predicted.unwrap_or(seen.margin + example.offset), updated: false };
         }
         seen.margin = predicted.unwrap_or(seen.margin + example.offset);
-        let goes = self.sort(weights, example, example.label, found);
-        self.update(weights, tasks, example, &seen, found);
-        self.go(weights, example.task, goes);
+        let memory = self.memory.as_mut();
+        match memory.map_or(Showing::New, |memory| memory.meet(example, seen.margin)) {
+            Showing::New => {
+                let goes = self.sort(weights, example, example.label, found);
+                self.update(weights, tasks, example, &seen, found);
+                self.go(weights, example.task, goes);
+            }
+            Showing::Again(worth) => {
+                let example = Example { weight: worth * example.weight, ..example };
+                self.update_again(weights, tasks, example, &seen, found);
+            }
+        }
         if let Some(averages) = &mut self.averages {
             averages.count(example.task);
         }
@@ -405,6 +408,7 @@ impl Together {
                 own_intercepts: Vec::new(),
                 averages: settings.average.then(|| Box::new(Averages::new())),
                 doubts: Doubts::default(),
+                memory: Self::remembers(&settings, given).then(|| Box::new(Memory::new())),
                 groups: (groups > 1).then(|| Box::new(Groups::new(groups, Patience::DRAWN))),
                 outlook,
                 units: Units::of_loss(&settings, true).map(Box::new),
@@ -412,6 +416,12 @@ impl Together {
             },
             found: Default::default(),
         }
+    }
+
+    /// Whether examples seen again are known: what is forgotten may be
+    /// learnt again, and of real labels nobody expects how often they differ.
+    fn remembers(settings: &Settings, given: Option<Uniform>) -> bool {
+        given.is_none() && settings.forget.is_none() && settings.loss.real().is_none()
     }
 
     pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
@@ -504,6 +514,7 @@ impl Together {
     pub(super) fn heap_bytes(&self) -> usize {
         self.weights.heap_bytes()
             + self.state.mixer.heap_bytes()
+            + self.state.memory.as_ref().map_or(0, |memory| memory.heap_bytes())
             + self.state.groups.as_ref().map_or(0, |groups| groups.heap_bytes())
             + self.state.units.as_ref().map_or(0, |units| units.heap_bytes())
             + self.state.own_intercepts.capacity() * size_of::<[f64; OWN]>()
@@ -519,6 +530,7 @@ impl Together {
             own_intercepts,
             averages,
             doubts,
+            memory,
             groups,
             outlook,
             units,
@@ -536,6 +548,7 @@ impl Together {
             own_intercepts: Block(own_intercepts.concat()),
             averages: averages.as_ref().map(|averages| averages.state()),
             doubts: *doubts,
+            memory: memory.as_ref().and_then(|memory| memory.state()),
             groups: groups.as_ref().map(|groups| groups.state(|task| self.weights.group(task))),
             outlook: *outlook,
             units: units.as_ref().map(|units| units.state()),
@@ -583,6 +596,12 @@ impl Together {
         self.state.own_intercepts = own.to_vec();
         (self.state.sizes, self.state.clock, self.state.doubts) = (state.sizes, state.clock, state.doubts);
         super::averages::restore(self.state.averages.as_deref_mut(), tasks, state.averages)?;
+        self.state.memory = match (self.state.memory.take(), state.memory) {
+            (None, Some(_)) => return Err(StateError::new("examples are remembered that should not be")),
+            // Older models did not know what they had seen.
+            (memory, None) => memory,
+            (Some(_), Some(saved)) => Some(Box::new(Memory::restore(saved)?)),
+        };
         super::units::restore(self.state.units.as_deref_mut(), tasks, state.units)?;
         self.state.sizes.recall(self.weights.shared().map(|row| SharedRow::of(*row).size));
         Ok(())
@@ -603,6 +622,9 @@ pub(crate) struct TogetherState {
     /// Older models left nothing out.
     #[serde(default)]
     doubts: Doubts,
+    /// Fingerprints are of the numbers of tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory: Option<MemoryState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     groups: Option<GroupsState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -617,6 +639,7 @@ impl TogetherState {
         let groups = self.shared_intercept.0.len() / (SHARED - 1);
         self.weights.remove_task(task);
         self.mixer.remove_task(task);
+        self.memory = None;
         self.own_intercepts.remove_row(task, OWN);
         self.averages.iter_mut().for_each(|averages| averages.remove_task(task));
         self.groups.iter_mut().for_each(|known| known.remove_task(task, groups));

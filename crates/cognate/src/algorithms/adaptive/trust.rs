@@ -17,8 +17,9 @@
 
 use super::mixer::LONGEST;
 
-/// Prior precision of `more`: most tasks trust like the others.
-const PRIOR: f64 = 5.0;
+/// Prior precision of `more`: most tasks trust like the others. Where one label is rare, both parts speak for the other one most of
+/// all, and a trust that is sooner moved takes what sets levels apart for what sets parts apart.
+const PRIOR: f64 = 20.0;
 /// Lean before anything is known, and its precision: labels go with the pooled member, as those of a relative would. The side is 1
 /// until a few examples speak against it.
 const RELATED: Lean = Lean { weight: 1.0, precision: 6.0 };

@@ -186,8 +186,9 @@ class Learner:
         self.s, self.m = [zeros() for _ in range(TASKS)], [[0.0, 0] for _ in range(TASKS)]
         self.units = [Units(loss, not self.apart) for _ in range(TASKS)] if self.real else None
         eye = lambda n, v: [[v * (i == j) for j in range(n)] for i in range(n)]
-        self.levels, self.seen = {0: ([1 / 3] * 4, eye(4, 1 / 0.3))}, [0] * TASKS
-        self.trust = [([1.0, 1.0], eye(2, 5.0)) for _ in range(TASKS)]
+        self.levels, self.seen = {0: ([0.0, 0.0, 1.0, 0.0], eye(4, 1 / 0.3))}, [0] * TASKS
+        self.labels = {-1.0: 0.0, 1.0: 0.0}
+        self.trust = [([1.0, 1.0], eye(2, 20.0)) for _ in range(TASKS)]
         self.lean = [(1.0, 6.0) for _ in range(TASKS)]
 
     def of(self, task):
@@ -274,8 +275,11 @@ class Learner:
             weighed = [renewed * weighed[0], renewed * weighed[1], weighed[2], weighed[3]]
             self.weigh(task, weighed, pooled, y, base, w, offset, rho, h)
         said = [sum(z[k] for k in parts) + offset for parts in self.members]
-        if self.auto and not self.real and all(y * m > 1.5 for m in said):
-            return
+        if self.auto and not self.real:
+            self.labels[y] += w
+            sure = 1.5 + max(0.0, math.log((1 + self.labels[y]) / (1 + self.labels[-y]) / 3))
+            if all(y * m > sure for m in said):
+                return
         known = task if self.apart else 0
         s = self.s[known]
         s[FEATURES] = 1.0
