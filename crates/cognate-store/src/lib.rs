@@ -39,4 +39,4 @@ mod store;
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;
 pub use log::{Group, Recovered};
-pub use store::{Opening, Store, StoreOptions};
+pub use store::{Opening, Snapshot, Store, StoreOptions};

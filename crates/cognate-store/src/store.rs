@@ -6,7 +6,7 @@ use crate::disk::{Disk, DiskFile, read_all};
 use crate::error::StoreError;
 use crate::log::{Group, Log, Recovered};
 
-/// The name of a snapshot while it is written.
+/// The name of a snapshot, or of what is kept beside it, while it is written.
 const UNFINISHED: &str = "snapshot.tmp";
 
 /// What can be chosen about a store.
@@ -29,7 +29,18 @@ pub struct Opening<D> {
     folder: PathBuf,
     options: StoreOptions,
     snapshots: Vec<u64>,
-    snapshot: Option<Vec<u8>>,
+    snapshot: Option<Snapshot>,
+}
+
+/// A state as it was saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The entry after which it was made; 0 before the first.
+    pub seq: u64,
+    /// The state.
+    pub state: Vec<u8>,
+    /// What was saved beside it; nothing where only the state was restored.
+    pub beside: Vec<u8>,
 }
 
 /// The log and the snapshots of one state.
@@ -44,6 +55,11 @@ pub struct Store<D: Disk> {
 /// The name of a snapshot; names are in the order of entries.
 fn name(seq: u64) -> String {
     format!("snapshot-{seq:020}.cog")
+}
+
+/// The name of what is saved beside a snapshot.
+fn beside(seq: u64) -> String {
+    format!("snapshot-{seq:020}.side")
 }
 
 fn seq_of(name: &str) -> Option<u64> {
@@ -64,18 +80,23 @@ impl<D: Disk> Opening<D> {
         }
         let mut snapshots: Vec<u64> = names.iter().filter_map(|name| seq_of(name)).collect();
         snapshots.sort_unstable();
-        let read = |seq: &u64| {
-            let path = folder.join(name(*seq));
+        let read = |name: String| {
+            let path = folder.join(name);
             let bytes = disk.open(&path).and_then(|file| read_all(&file));
             bytes.map_err(StoreError::io("cannot read the snapshot", &path))
         };
-        let snapshot = snapshots.last().map(read).transpose()?;
+        let snapshot = |seq: u64| {
+            let beside = beside(seq);
+            let beside = if names.contains(&beside) { read(beside)? } else { Vec::new() };
+            Ok(Snapshot { seq, state: read(name(seq))?, beside })
+        };
+        let snapshot = snapshots.last().copied().map(snapshot).transpose()?;
         Ok(Self { disk, folder: folder.to_owned(), options, snapshots, snapshot })
     }
 
-    /// The latest snapshot: the number of the entry after which it was made, and its bytes.
-    pub fn snapshot(&self) -> Option<(u64, &[u8])> {
-        Some((*self.snapshots.last()?, self.snapshot.as_deref()?))
+    /// The latest snapshot.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.snapshot.as_ref()
     }
 
     /// Shows the entries after the snapshot, in order, each with its number; the store goes on after them.
@@ -127,31 +148,48 @@ impl<D: Disk> Store<D> {
         self.log.segments()
     }
 
-    /// Saves the state as it is after all entries, and removes what is no longer needed.
+    /// Saves the state as it is after all entries, with something beside it, and removes what is no longer needed.
     ///
     /// # Errors
     /// When it cannot be written: the older snapshot and the log stay, and entries can still be appended.
-    pub fn save_snapshot(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    pub fn save_snapshot(&mut self, state: &[u8], beside_it: &[u8]) -> Result<(), StoreError> {
         let seq = self.last();
-        let (unfinished, path) = (self.folder.join(UNFINISHED), self.folder.join(name(seq)));
+        self.replace(&beside(seq), beside_it)?;
+        self.replace(&name(seq), state)?;
+        self.snapshots.retain(|older| *older != seq);
+        self.snapshots.push(seq);
+        while let [older, _, ..] = self.snapshots[..] {
+            self.remove(&name(older))?;
+            self.snapshots.remove(0);
+            self.remove(&beside(older))?;
+        }
+        self.log.remove_up_to(seq)
+    }
+
+    /// Writes a file under another name, syncs and renames it, and reads it again: what it stands for goes only when it can be read.
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let (unfinished, path) = (self.folder.join(UNFINISHED), self.folder.join(name));
         let disk = self.log.disk();
         let written = write_new(disk, &unfinished, bytes).and_then(|()| disk.rename(&unfinished, &path));
         written.map_err(StoreError::io("cannot write the snapshot", &path))?;
         disk.sync_folder(&self.folder).map_err(StoreError::io("cannot sync the folder", &self.folder))?;
-        // What it stands for goes only when it can be read.
         let again = disk.open(&path).and_then(|file| read_all(&file));
         if again.map_err(StoreError::io("cannot read the snapshot", &path))? != bytes {
             let what = "the snapshot is not what was written";
             return Err(StoreError::Damaged { path, offset: 0, what });
         }
-        self.snapshots.retain(|older| *older != seq);
-        self.snapshots.push(seq);
-        while let [older, _, ..] = self.snapshots[..] {
-            let path = self.folder.join(name(older));
-            self.log.disk().remove(&path).map_err(StoreError::io("cannot remove an old snapshot", &path))?;
-            self.snapshots.remove(0);
+        Ok(())
+    }
+
+    /// Removes a file that may have gone already, with a crash on the way.
+    fn remove(&self, name: &str) -> Result<(), StoreError> {
+        let path = self.folder.join(name);
+        match self.log.disk().remove(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(StoreError::io("cannot remove an old snapshot", &path)(error))
+            }
+            _ => Ok(()),
         }
-        self.log.remove_up_to(seq)
     }
 }
 

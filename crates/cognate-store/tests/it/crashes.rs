@@ -36,7 +36,10 @@ const OPTIONS: StoreOptions = StoreOptions { segment_bytes: 9000 };
 
 fn open(world: &World) -> Result<(Store<World>, Diary), StoreError> {
     let opening = Opening::new(world.clone(), Path::new(FOLDER), OPTIONS)?;
-    let mut diary = opening.snapshot().map_or_else(Diary::default, |(_, bytes)| Diary::from_bytes(bytes));
+    let mut diary = opening.snapshot().map_or_else(Diary::default, |saved| {
+        assert_eq!(saved.beside, saved.seq.to_le_bytes());
+        Diary::from_bytes(&saved.state)
+    });
     let (store, recovered) = opening.replay(|seq, entry| {
         assert_eq!(seq, diary.0.len() as u64 + 1, "numbers go on without a gap");
         diary.0.push(entry.to_vec());
@@ -64,7 +67,7 @@ impl Story {
         for _ in 0..steps {
             self.steps += 1;
             match rng.random_range(0..20) {
-                0 => store.save_snapshot(&diary.to_bytes())?,
+                0 => store.save_snapshot(&diary.to_bytes(), &store.last().to_le_bytes())?,
                 1 => {
                     drop(store);
                     (store, diary) = open(world)?;
@@ -170,10 +173,10 @@ fn a_store_that_failed_says_so() {
     group.push(b"one");
     store.append(&mut group).unwrap();
     world.trouble(Trouble::Fail(world.calls() + 1));
-    let refused = store.save_snapshot(b"").unwrap_err();
+    let refused = store.save_snapshot(b"", b"").unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "data/snapshot-00000000000000000001.cog: cannot write the snapshot: it failed"
+        "data/snapshot-00000000000000000001.side: cannot write the snapshot: it failed"
     );
     assert_eq!((store.poisoned(), store.snapshot_seq()), (None, 0));
     group.clear();
@@ -205,9 +208,9 @@ fn what_a_snapshot_stands_for_is_removed() {
     let mut story = Story::default();
     story.live(&world, &mut SmallRng::seed_from_u64(9), 400).unwrap();
     let (mut store, diary) = open(&world).unwrap();
-    store.save_snapshot(&diary.to_bytes()).unwrap();
+    store.save_snapshot(&diary.to_bytes(), &store.last().to_le_bytes()).unwrap();
     let names = world.file_names();
-    assert_eq!(names.len(), 2, "one snapshot, and the segment that is written: {names:?}");
+    assert_eq!(names.len(), 3, "one snapshot, what is beside it, and the segment that is written: {names:?}");
     assert_eq!(store.segments(), 1);
     drop(store);
     assert_eq!(open(&world).unwrap().1, diary);

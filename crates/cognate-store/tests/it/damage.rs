@@ -73,7 +73,7 @@ fn the_last_frame_of_a_segment_is_damaged_if_another_segment_follows() {
 
 #[test]
 fn a_torn_tail_is_cut_and_said_once() {
-    for cut_at in [1, 31, 40, 503] {
+    for cut_at in [5, 31, 40, 503] {
         let world = written();
         let at = PAGE + 2 * 504;
         world.tamper(&segment(10), |bytes| bytes[at + cut_at..].fill(0));
@@ -134,7 +134,7 @@ fn a_log_that_ends_before_its_snapshot_is_missed_and_a_snapshot_alone_is_a_begin
     let world = written();
     let (mut store, ..) = open(&world).unwrap();
     let early = world.copy();
-    store.save_snapshot(b"state").unwrap();
+    store.save_snapshot(b"state", b"").unwrap();
     drop(store);
     // As if the snapshot had been put beside an older log.
     let snapshot = folder().join("snapshot-00000000000000000012.cog");

@@ -24,7 +24,7 @@ fn new() -> Model {
 
 fn open(world: &World) -> Result<(Store<World>, Model), StoreError> {
     let opening = Opening::new(world.clone(), Path::new("data"), StoreOptions { segment_bytes: 3000 })?;
-    let mut model = opening.snapshot().map_or_else(new, |(_, bytes)| Model::from_bytes(bytes).unwrap());
+    let mut model = opening.snapshot().map_or_else(new, |saved| Model::from_bytes(&saved.state).unwrap());
     let (store, _) = opening.replay(|_, entry| {
         learn(&mut model, entry);
         Ok(())
@@ -43,7 +43,7 @@ fn live(
     let mut group = Group::default();
     for _ in 0..20 {
         if rng.random_range(0..12) == 0 {
-            store.save_snapshot(&model.to_bytes())?;
+            store.save_snapshot(&model.to_bytes(), b"")?;
         }
         group.clear();
         let before = asked.len();
