@@ -23,7 +23,7 @@ pub(crate) struct Options {
 const ALL: [&str; 3] = ["--workspace", "--features", "cognate-lab/measure,xtask/generate,xtask/forge"];
 
 /// The published crates, each after those that it needs.
-const PUBLISHED: [&str; 4] = ["cognate", "cognate-plot", "cognate-lab", "cognate-learn"];
+const PUBLISHED: [&str; 5] = ["cognate", "cognate-plot", "cognate-store", "cognate-lab", "cognate-learn"];
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
