@@ -15,7 +15,7 @@
 //! A_i, B_i, c_i         own weights of `alone` and of `coupled`, and the precision of both                       0
 //! P_g, Q_g, d_g, s_g    weights of `pooled`, shared ones of `coupled`, the precision of both, the largest |x|    0
 //! m                     mean, over the examples that taught, of sum_k r_k (x_k / s_k)^2
-//! a_l, H_l              per level l: weights of the four parts, and their 4 x 4 precision           (0,0,1,0), I/0.3
+//! a_l, H_l              per level l: weights of the four parts, and their 4 x 4 precision                  1/3, I/0.3
 //! f_i, F_i              per task: trust in its own and the shared part, and its 2 x 2 precision               1, 20 I
 //! b_i, e_i              per task: how its labels lean on P_g'x, and the precision of that                        1, 6
 //! n_i                   per task: examples, those seen again not counted; its level l is the number of binary digits of n_i    0
@@ -79,8 +79,8 @@
 //! one correlation per group explains most of the products (`adaptive/kinship.rs`). The groups are taken if they explain 1.2 times as
 //! much as one group of all, pairs of one group go together by two squared deviations more than by chance in the mean, and tasks of
 //! different groups have next to nothing in common: less than chance gives, and an eighth of what those of one group have. Tasks that
-//! go with no group share one. Then P, Q, d, a (all 1/3), H, f and F begin anew, B_i takes over what Q_g said to task i, and the leans
-//! are 1 or -1 (`adaptive/together/regroup.rs`). From then on tasks move by L_ij, as above, over 300 examples in place of 100 and for 0.03 in
+//! go with no group share one. Then P, Q, d, a, H, f and F begin anew, B_i takes over what Q_g said to task i, and the leans are 1
+//! or -1 (`adaptive/together/regroup.rs`). From then on tasks move by L_ij, as above, over 300 examples in place of 100 and for 0.03 in
 //! place of 0.01: most are where they belong, so one that goes by chance is a loss, and one that changes its kind is followed.
 //! As long as no groups are taken there is one, to the bit what `groups` = 1 gives. With a given interaction, `average` or real
 //! labels, "auto" is one group. Nothing is guaranteed of the groups but that: whether they help is measured, on
@@ -90,7 +90,7 @@
 //! evidence supports one (`adaptive/likeness.rs`). It is for people: nothing is learnt from it.
 //!
 //! Which constants are why is said where they are
-//! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` ((0,0,1,0), 0.3, 20, 1/4), `trust.rs` (20; 1, 6), `groups.rs` (100, 10, 0.01),
+//! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` (1/3, 0.3, 20, 1/4), `trust.rs` (20; 1, 6), `groups.rs` (100, 10, 0.01),
 //! `doubt.rs` (32768, 0.08, 0.7, 2, one in four, 3), `again.rs` (1/4), `rule.rs` (1.5; 4; 10),
 //! `together.rs` (5 is half own and half shared).
 //!

@@ -8,7 +8,7 @@ import math
 
 TASKS, FEATURES, STREAM = 3, 10, "stream_b.svm"
 WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 5.0, 0.5
-START, PRIOR, LONGEST, TAKEN_OVER = (0.0, 0.0, 1.0, 0.0), 1 / 0.3, 20.0, 0.25
+START, PRIOR, LONGEST, TAKEN_OVER = 1 / 3, 1 / 0.3, 20.0, 0.25
 TRUST_PRIOR, RELATED = 20.0, (1.0, 6.0)
 
 
@@ -96,7 +96,7 @@ class Mixer:
     def __init__(self):
         self.trusts = [Trust() for _ in range(TASKS)]
         eye = [[PRIOR * (i == j) for j in range(4)] for i in range(4)]
-        self.levels, self.seen = {0: (list(START), eye)}, [0] * TASKS
+        self.levels, self.seen = {0: ([START] * 4, eye)}, [0] * TASKS
 
     def weights(self, task):
         level = self.seen[task].bit_length()

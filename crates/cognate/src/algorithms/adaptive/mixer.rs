@@ -39,15 +39,8 @@ pub(super) const POOLED: usize = 2;
 /// The shared vector of the member with both.
 pub(super) const COUPLED_SHARED: usize = 3;
 
-/// a before anything is known: the pooled member, which is the first to know anything.
-const START: PerPart = {
-    let mut start = [0.0; PARTS];
-    start[POOLED] = 1.0;
-    start
-};
-
-/// The same where parts are learnt anew while tasks keep what they have learnt by themselves: the mean of three members.
-const AGAIN: PerPart = [1.0 / 3.0; PARTS];
+/// a before anything is known: the mean of three members.
+const START: f64 = 1.0 / 3.0;
 
 /// Precision of that: a has the prior variance 0.3.
 const PRIOR: f64 = 1.0 / 0.3;
@@ -126,10 +119,10 @@ pub(super) fn weighted(weights: &PerPart, parts: &PerPart) -> f64 {
 }
 
 impl Newton {
-    fn of(weights: PerPart) -> Self {
+    fn new() -> Self {
         let mut precision = [[0.0; PARTS]; PARTS];
         (0..PARTS).for_each(|at| precision[at][at] = PRIOR);
-        Self { weights, precision }
+        Self { weights: [START; PARTS], precision }
     }
 
     /// P moves towards its start: by nothing for 1, wholly for 0.
@@ -218,7 +211,7 @@ impl Mixer {
             }
             _ => None,
         };
-        Self { levels: vec![Some(Newton::of(START))], tasks: Vec::new(), keep, times }
+        Self { levels: vec![Some(Newton::new())], tasks: Vec::new(), keep, times }
     }
 
     /// Asks for what is known about a task.
@@ -280,7 +273,7 @@ impl Mixer {
 
     /// Learns anew what parts are worth, where they are other parts; what tasks have seen stays.
     pub(super) fn begin_again(&mut self) {
-        self.levels = vec![Some(Newton::of(AGAIN))];
+        self.levels = vec![Some(Newton::new())];
         if let Some(times) = &mut self.times {
             times.levels.clear();
         }
@@ -528,7 +521,7 @@ mod tests {
 
     #[test]
     fn solving_undoes_multiplying() {
-        let mut newton = Newton::of(START);
+        let mut newton = Newton::new();
         for round in 0..50 {
             let z: PerPart =
                 std::array::from_fn(|at| f64::from((round * (i32::from(at as u8) + 3)) % 7) - 3.0);

@@ -186,7 +186,7 @@ class Learner:
         self.s, self.m = [zeros() for _ in range(TASKS)], [[0.0, 0] for _ in range(TASKS)]
         self.units = [Units(loss, not self.apart) for _ in range(TASKS)] if self.real else None
         eye = lambda n, v: [[v * (i == j) for j in range(n)] for i in range(n)]
-        self.levels, self.seen = {0: ([0.0, 0.0, 1.0, 0.0], eye(4, 1 / 0.3))}, [0] * TASKS
+        self.levels, self.seen = {0: ([1 / 3] * 4, eye(4, 1 / 0.3))}, [0] * TASKS
         self.labels = {-1.0: 0.0, 1.0: 0.0}
         self.trust = [([1.0, 1.0], eye(2, 20.0)) for _ in range(TASKS)]
         self.lean = [(1.0, 6.0) for _ in range(TASKS)]
