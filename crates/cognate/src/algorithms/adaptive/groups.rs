@@ -11,6 +11,7 @@
 //! Tasks begin in groups that are as good as drawn, or all groups would be alike. The groups differ by chance then, and more with
 //! every task that goes where it fits better. Groups that follow from what tasks have learnt are right for nearly all of them from
 //! the beginning, so that one that goes by chance is a loss: only tasks that were misplaced or change their kind are to go.
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ use super::trust::{LOUDEST, Lean};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
+use crate::linalg::exponential::exp_of_negative;
 
 /// What it takes for a task to go.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,20 +56,27 @@ impl Default for Opinion {
     }
 }
 
-impl Opinion {
-    /// Learns how a label of some importance goes with what the pooled member says; the newest loss counts so much.
-    fn learn(&mut self, (label, importance): (f64, f64), pooled: f64, newest: f64) {
-        let (z, Lean { weight, precision }) = (pooled.clamp(-LOUDEST, LOUDEST), self.lean);
-        if !z.is_finite() {
-            return;
-        }
-        let agreed = label * weight * z;
-        let variance = z * z / precision;
-        let taken = implicit_steps([agreed], [importance * variance]);
-        let step = importance * taken.steps[0];
-        let h = weighted_curvature(importance, taken.curvatures[0], || curvature(agreed + variance * step));
-        self.loss += newest * ((-agreed).max(0.0) + (-agreed.abs()).exp().ln_1p() - self.loss);
-        self.lean.learn(z, label * step, h);
+/// Opinions that learn at once.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Learns how a label of some importance goes with what the pooled members say; the newest loss counts so much.
+#[inline(always)]
+fn learn_all(opinions: &mut [Opinion], said: &[f64], (label, importance): (f64, f64), newest: f64) {
+    let mut known = [Opinion::default(); SIDE_BY_SIDE];
+    known.iter_mut().zip(&*opinions).for_each(|(known, opinion)| *known = *opinion);
+    let z: [f64; SIDE_BY_SIDE] =
+        std::array::from_fn(|at| said.get(at).map_or(0.0, |said| said.clamp(-LOUDEST, LOUDEST)));
+    let agreed = std::array::from_fn(|at| label * known[at].lean.weight * z[at]);
+    let variance: [f64; SIDE_BY_SIDE] = std::array::from_fn(|at| z[at] * z[at] / known[at].lean.precision);
+    let taken = implicit_steps(agreed, variance.map(|variance| importance * variance));
+    for (at, opinion) in opinions.iter_mut().enumerate().filter(|(at, _)| z[*at].is_finite()) {
+        let step = importance * taken.steps[at];
+        let h = weighted_curvature(importance, taken.curvatures[at], || {
+            curvature(agreed[at] + variance[at] * step)
+        });
+        let loss = (-agreed[at]).max(0.0) + exp_of_negative(-agreed[at].abs()).ln_1p();
+        opinion.loss += newest * (loss - opinion.loss);
+        opinion.lean.learn(z[at], label * step, h);
     }
 }
 
@@ -104,6 +113,7 @@ impl Groups {
 
     /// Learns from what the pooled members have said to an example of a task in this group, with its label and importance; where
     /// it goes, if anywhere.
+    #[inline(always)]
     pub(super) fn learn(&mut self, task: TaskId, label: (f64, f64), group: usize) -> Option<Move> {
         let (at, count, Patience { memory, better }) = (task.index(), self.count, self.patience);
         if self.examples.len() <= at {
@@ -113,7 +123,9 @@ impl Groups {
         self.examples[at] += 1;
         let newest = (self.examples[at] as f64).min(memory).recip();
         let opinions = &mut self.opinions[at * count..(at + 1) * count];
-        opinions.iter_mut().zip(&self.said).for_each(|(opinion, said)| opinion.learn(label, *said, newest));
+        for (opinions, said) in opinions.chunks_mut(SIDE_BY_SIDE).zip(self.said.chunks(SIDE_BY_SIDE)) {
+            learn_all(opinions, said, label, newest);
+        }
         let best = (0..count).min_by(|a, b| opinions[*a].loss.total_cmp(&opinions[*b].loss))?;
         let goes = self.examples[at] >= FIRST && opinions[best].loss < opinions[group].loss - better;
         goes.then(|| Move { group: best, lean: opinions[best].lean })

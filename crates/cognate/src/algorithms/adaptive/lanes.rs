@@ -67,26 +67,25 @@ fn per_part<T: Copy>(own: T, shared: T) -> [T; PARTS] {
 #[derive(Debug, Clone, Default)]
 pub(super) struct FeatureLanes {
     lanes: Vec<Lanes>,
-    features: usize,
 }
 
 impl FeatureLanes {
-    pub(super) fn clear(&mut self) {
-        self.lanes.clear();
-        self.features = 0;
+    /// So many features, none of which is there yet.
+    pub(super) fn clear(&mut self, features: usize) {
+        self.lanes.resize(features.div_ceil(WIDTH), EMPTY);
+        if !features.is_multiple_of(WIDTH)
+            && let Some(last) = self.lanes.last_mut()
+        {
+            *last = EMPTY;
+        }
     }
 
+    /// Puts a feature in its place.
     #[inline(always)]
-    pub(super) fn push(&mut self, Feature { value, size, shared, own }: Feature) {
-        let lane = self.features % WIDTH;
-        if lane == 0 {
-            self.lanes.push(EMPTY);
-        }
-        if let Some(lanes) = self.lanes.last_mut() {
-            (lanes.values[lane], lanes.sizes[lane]) = (value, size);
-            (lanes.shared[lane], lanes.own[lane]) = (shared, own);
-        }
-        self.features += 1;
+    pub(super) fn set(&mut self, at: usize, Feature { value, size, shared, own }: Feature) {
+        let (lanes, lane) = (&mut self.lanes[at / WIDTH], at % WIDTH);
+        (lanes.values[lane], lanes.sizes[lane]) = (value, size);
+        (lanes.shared[lane], lanes.own[lane]) = (shared, own);
     }
 
     /// The sum of r (x / s)^2.

@@ -131,7 +131,8 @@ impl Stepped<4> for MembersStep<'_> {
     #[inline(always)]
     fn grow(&mut self, sizes: &mut Sizes, growth: &Growth) -> PerMember {
         let (mut indices, mut changes) = (self.features.indices().iter(), [0.0; PARTS]);
-        self.lanes.clear();
+        self.lanes.clear(self.features.len());
+        let mut at = 0;
         self.weights.for_each_mut(self.features, self.found, |shared, own, value| {
             let feature = indices.next();
             if let Some(grown) = sizes.grow(SharedRow::of(shared.each_mut()).size, value) {
@@ -158,7 +159,8 @@ impl Stepped<4> for MembersStep<'_> {
                 0.0 if !self.new_too => f64::INFINITY,
                 known => known,
             };
-            self.lanes.push(Feature { value, size, shared: precision, own });
+            self.lanes.set(at, Feature { value, size, shared: precision, own });
+            at += 1;
         });
         let [alone, coupled_own, pooled, coupled_shared] = changes;
         let own = self.own_scale.recip();

@@ -40,10 +40,10 @@ pub enum Loss {
 
 /// Margin beyond which a member of a mixture has nothing to learn from an example.
 const SURE: f64 = 1.5;
-/// Newton's steps towards an implicit one, at most; three are usual.
+/// Halley's steps towards an implicit one, at most; two are usual.
 const ROUNDS: usize = 60;
 /// The last one is shorter than this.
-const NEAR: f64 = 1e-6;
+const NEAR: f64 = 1e-4;
 
 /// 1 / (1 + exp(-x)): the probability of the label +1 for a margin x.
 #[inline(always)]
@@ -103,7 +103,7 @@ pub(super) struct Implicit<const N: usize> {
     pub(super) curvatures: [f64; N],
 }
 
-/// t = sigmoid(-u) where u = agreed + V t, by Newton's method kept within brackets.
+/// t = sigmoid(-u) where u = agreed + V t, by Halley's method, which is Newton's with the curvature, kept within brackets.
 ///
 /// Each takes some rounds that wait for each other, so several at once take little longer than one.
 #[inline(always)]
@@ -126,15 +126,21 @@ pub(super) fn implicit_steps<const N: usize>(agreed: [f64; N], variance: [f64; N
             let from = if within { u[at] } else { 0.5 * low[at] + 0.5 * high[at] };
             let t = sigmoid(-from);
             let (beyond, slope) = (from - agreed[at] - variance[at] * t, t * (1.0 - t));
-            let change = beyond / (1.0 + variance[at] * slope);
-            // What is left after a short one is of the order of its square.
+            let (steep, bend) = (1.0 + variance[at] * slope, slope * (1.0 - 2.0 * t));
+            // No bend takes more than a third off Newton's step, or adds more than as much again: far away it says little.
+            let most = steep * steep;
+            let bent = (variance[at] * beyond * bend).max(-most).min(most);
+            let change = 2.0 * beyond * steep / (2.0 * most + bent);
+            // What is left after a short one is of the order of its cube.
             let near = change.abs() <= NEAR;
-            let reached = if near { t + change * slope } else { t };
+            let reached = if near { t + change * (slope + 0.5 * change * bend) } else { t };
             steps[at] = if open[at] > 0.0 { reached } else { steps[at] };
             open[at] = if near { 0.0 } else { open[at] };
             high[at] = if beyond > 0.0 { from } else { high[at] };
             low[at] = if beyond > 0.0 { low[at] } else { from };
-            u[at] = from - change;
+            // Where a step would cross half of what is left, halving that is safer: such steps may go to and fro.
+            let wild = change.abs() > 0.5 * (high[at] - low[at]);
+            u[at] = if wild { 0.5 * low[at] + 0.5 * high[at] } else { from - change };
         }
         if open.iter().all(|open| *open == 0.0) {
             break;
