@@ -397,11 +397,10 @@ fn grid(learner: &str, tasks: usize) -> Vec<Value> {
             ["log-det", "scale-free"].map(|relation| json!({ "relation": relation })).to_vec()
         }
         "passive-aggressive" => [0.01, 0.1, 1.0].map(|c| json!({ "c": c })).to_vec(),
-        "collaborative" => [(0.001, 0.1), (0.03, 1.0), (0.3, 1.0)]
-            .into_iter()
-            .flat_map(|(global, fast)| {
-                [0.1, 1.0].map(|c| json!({ "global": global, "c": c, "c-global": fast }))
-            })
+        "collaborative" => std::iter::once(json!({}))
+            .chain([0.3, 3.0, 30.0].into_iter().flat_map(|own| {
+                [0.1, 1.0].map(|c| json!({ "own": own, "global": 1.0, "c": c, "c-global": 1.0 }))
+            }))
             .collect(),
         _ => vec![json!({})],
     }
