@@ -72,7 +72,7 @@ impl Examples {
     /// # Errors
     /// As [`Self::read`].
     pub fn read_classes(stream: &mut dyn Stream, tasks: &Tasks) -> Result<Self, FitError> {
-        Self::read_with(stream, tasks, Some(Kind::Classification), with_all_classes)
+        Self::read_with(stream, tasks, Some(Kind::Classification), Some(with_all_classes))
     }
 
     /// The same with the kind of the labels given: numbers that happen to be 0 and 1 stay as they are in
@@ -81,15 +81,15 @@ impl Examples {
     /// # Errors
     /// As [`Self::read`].
     pub fn read_as(stream: &mut dyn Stream, tasks: &Tasks, kind: Option<Kind>) -> Result<Self, FitError> {
-        Self::read_with(stream, tasks, kind, |batch, _| batch)
+        Self::read_with(stream, tasks, kind, None)
     }
 
-    /// Reads all, and makes of the examples and the number of tasks those that are fitted.
+    /// Reads all, and where there is such a function makes of the examples and the number of tasks those that are fitted.
     fn read_with(
         stream: &mut dyn Stream,
         tasks: &Tasks,
         kind: Option<Kind>,
-        complete: fn(Batch, usize) -> Batch,
+        complete: Option<fn(&Batch, usize) -> Batch>,
     ) -> Result<Self, FitError> {
         let (mut tasks, mut batch, mut all) = (tasks.clone(), Batch::default(), Batch::default());
         let (mut unlabelled, mut skipped, mut names, mut columns) = (0, 0, NameList::default(), Vec::new());
@@ -113,7 +113,8 @@ impl Examples {
                 }
             }
         }
-        let (naming, all) = (stream.naming(), complete(all, tasks.len()));
+        let (naming, completed) = (stream.naming(), complete.map(|complete| complete(&all, tasks.len())));
+        let all = completed.unwrap_or(all);
         Ok(Self { names, naming, columns, labels, ..Self::collect(tasks, all, unlabelled, skipped, kind)? })
     }
 
@@ -333,7 +334,7 @@ fn with_labels(batch: &Batch, label: impl Fn(f64) -> f64) -> Batch {
 
 /// A line gives an example of every class that has been met by then, from the first on: here it becomes a negative one of
 /// all the others, too.
-fn with_all_classes(batch: Batch, classes: usize) -> Batch {
+fn with_all_classes(batch: &Batch, classes: usize) -> Batch {
     let mut out = Batch::default();
     for at in 0..batch.len() {
         let example = batch.example(at);

@@ -109,6 +109,18 @@ pub(crate) struct ReaderPlan {
 }
 
 impl ReaderPlan {
+    /// What was parsed, if its task is known, or need not be.
+    fn check_task(
+        &self,
+        parsed: Result<Parsed, (usize, Problem)>,
+        at: usize,
+        batch: &mut Batch,
+    ) -> Result<Parsed, (usize, Problem)> {
+        let Ok(Parsed::Example { task: TaskId::UNKNOWN, label }) = parsed else { return parsed };
+        batch.has_unknown = true;
+        self.unknown_task_problem(label).map_or(parsed, |problem| Err((at, problem)))
+    }
+
     /// Why an example of an unknown task cannot be taken, if it cannot.
     fn unknown_task_problem(&self, label: f64) -> Option<Problem> {
         match () {
@@ -479,13 +491,7 @@ impl Source {
                 };
                 parsed = parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.plan.names);
             }
-            if let Ok(Parsed::Example { task: TaskId::UNKNOWN, label }) = parsed {
-                match self.plan.unknown_task_problem(label) {
-                    None => batch.has_unknown = true,
-                    Some(problem) => parsed = Err((line.start, problem)),
-                }
-            }
-            match parsed {
+            match self.plan.check_task(parsed, line.start, batch) {
                 Ok(Parsed::Nothing) => {
                     match self.nothing.count(line.end - line.start + 1, &self.plan.options.stop) {
                         Ok(false) => {}

@@ -38,18 +38,18 @@ pub(crate) fn learn(model: &mut Model, text: &str) -> Vec<RoundReport> {
 
 /// The same with given draws for the query.
 pub(crate) fn learn_by(model: &mut Model, text: &str, draws: Draws) -> Vec<RoundReport> {
-    learn_with(model, text, RunOptions { draws, ..RunOptions::default() })
+    learn_with(model, text, &RunOptions { draws, ..RunOptions::default() })
 }
 
 /// The same in several passes.
 pub(crate) fn learn_passes(model: &mut Model, text: &str, passes: u32) -> Vec<RoundReport> {
-    learn_with(model, text, RunOptions { passes, ..RunOptions::default() })
+    learn_with(model, text, &RunOptions { passes, ..RunOptions::default() })
 }
 
-fn learn_with(model: &mut Model, text: &str, options: RunOptions) -> Vec<RoundReport> {
+fn learn_with(model: &mut Model, text: &str, options: &RunOptions) -> Vec<RoundReport> {
     let input = Input::Bytes { name: "text".to_owned(), bytes: text.as_bytes().into() };
     let mut reader = model.reader(vec![input], ReadOptions::default().labels(Labels::Optional)).unwrap();
     let mut collect = Collect::default();
-    model.learn(&mut reader, &options, &mut collect).unwrap_or_else(|error| panic!("{error}"));
+    model.learn(&mut reader, options, &mut collect).unwrap_or_else(|error| panic!("{error}"));
     collect.reports
 }
