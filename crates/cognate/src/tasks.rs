@@ -136,6 +136,11 @@ impl Tasks {
         }
     }
 
+    /// The same of a name that is one, even if it is `?`.
+    pub(crate) fn meet_as_named(&mut self, name: &str) -> Result<TaskId, TaskLimit> {
+        self.find(name).map_or_else(|| self.admit().map(|()| self.push(name)), Ok)
+    }
+
     /// From here on `?` is no name, unless it has been one before: it is [`TaskId::UNKNOWN`].
     pub(crate) fn allow_unknown(&mut self) {
         self.has_unknown = true;

@@ -187,11 +187,6 @@ pub enum Problem {
         /// The token.
         found: String,
     },
-    /// A label, and no task to learn it for.
-    #[error(
-        "the task is unknown (`?`), and the label cannot be learnt; name the task, or leave out the label"
-    )]
-    UnknownTaskOfLabel,
     /// An unknown task where examples are put in another order, or in rounds of all tasks.
     #[error("the task is unknown (`?`); such lines are answered one by one, in the order of the file")]
     UnknownTaskInOrder,

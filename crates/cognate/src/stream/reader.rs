@@ -115,19 +115,26 @@ impl ReaderPlan {
         parsed: Result<Parsed, (usize, Problem)>,
         at: usize,
         batch: &mut Batch,
+        tasks: &mut Tasks,
     ) -> Result<Parsed, (usize, Problem)> {
         let Ok(Parsed::Example { task: TaskId::UNKNOWN, label }) = parsed else { return parsed };
+        if !self.predicts && !label.is_nan() {
+            // With a label it is a name like any other.
+            let named = tasks.meet_as_named("?");
+            return named
+                .map(|task| Parsed::Example { task, label })
+                .map_err(|limit| (at, super::unknown_task(tasks, "?", limit.declared)));
+        }
         batch.has_unknown = true;
-        self.unknown_task_problem(label).map_or(parsed, |problem| Err((at, problem)))
+        self.unknown_task_problem().map_or(parsed, |problem| Err((at, problem)))
     }
 
     /// Why an example of an unknown task cannot be taken, if it cannot.
-    fn unknown_task_problem(&self, label: f64) -> Option<Problem> {
+    fn unknown_task_problem(&self) -> Option<Problem> {
         match () {
             () if self.kind == Kind::Regression => Some(Problem::UnknownTaskOfNumbers),
             () if !self.in_order => Some(Problem::UnknownTaskInOrder),
-            () if self.predicts || label.is_nan() => None,
-            () => Some(Problem::UnknownTaskOfLabel),
+            () => None,
         }
     }
 }
@@ -491,7 +498,7 @@ impl Source {
                 };
                 parsed = parser.parse(lines.buffer(), line, batch, &mut self.tasks, &mut self.plan.names);
             }
-            match self.plan.check_task(parsed, line.start, batch) {
+            match self.plan.check_task(parsed, line.start, batch, &mut self.tasks) {
                 Ok(Parsed::Nothing) => {
                     match self.nothing.count(line.end - line.start + 1, &self.plan.options.stop) {
                         Ok(false) => {}
