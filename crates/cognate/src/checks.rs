@@ -544,7 +544,7 @@ fn memory_stays_within_cost(config: &LearnerConfig) -> Result<(), String> {
     let kept = learner.as_inspect().supports().map_or(0, |supports| supports.len());
     let longest = samples.iter().map(|sample| sample.indices.len()).max().unwrap_or(0);
     let pairs = config.numbers_for_pairs(kept);
-    allowed += 2 * (kept * (128 + 16 * longest) + 8 * pairs);
+    allowed += 2 * (kept * (128 + 16 * longest) + 8 * pairs) + config.remembered_bytes(tasks);
     ensure!(held <= allowed, "{held} bytes for {} features of {tasks} tasks", features.len());
     ensure!(held > 0, "{count} examples are held in no memory");
     Ok(())

@@ -218,7 +218,7 @@ impl Adaptive {
         protocol: Protocol::OneTask,
         predict_cost: "O(s); O(K s) for graph and matrix",
         update_cost: "O(s); O(K s) for graph and matrix",
-        memory: "touched weights; d K for graph and matrix",
+        memory: "touched weights, 4 MB of examples seen; d K for graph and matrix",
         most_tasks: None,
         cost_class: CostClass::PerFeature,
         keeps_examples: false,
@@ -499,7 +499,9 @@ mod update_tests {
                 None => assert!(learner.learn(example).updated),
             }
             let first = learner.margin(example.task, features);
-            learner.learn(example);
+            // Another one: what comes again is known again.
+            let other = SparseView::trusted(&[0, 4], &[1.0, 0.25]);
+            learner.learn(Example::new(TaskId(1), other, -1.0));
             [first.to_bits(), learner.margin(example.task, features).to_bits()]
         };
         let mixture = learnt(&AdaptiveConfig::default());

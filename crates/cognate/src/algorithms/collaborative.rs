@@ -86,6 +86,12 @@ impl Parameters for CollaborativeConfig {
         }
         problems
     }
+
+    /// Times of rounds, in lists with room to grow.
+    fn remembered_bytes(&self, tasks: usize) -> usize {
+        let rounds = 46.0 / (self.global / self.own).ln_1p();
+        if rounds.is_finite() { tasks * 16 * rounds.ceil() as usize } else { 0 }
+    }
 }
 
 /// Collaborative learning; see the head of its file.
@@ -204,7 +210,7 @@ impl Collaborative {
         protocol: Protocol::OneTask,
         predict_cost: "O(s)",
         update_cost: "O(s)",
-        memory: "touched weights; K values per frequent feature",
+        memory: "touched weights; K values per frequent feature; times of each task's last rounds",
         most_tasks: None,
         cost_class: CostClass::PerFeature,
         keeps_examples: false,

@@ -181,6 +181,11 @@ pub(crate) trait Parameters {
     fn numbers_for_pairs(&self, _kept: usize) -> usize {
         0
     }
+
+    /// How many bytes may be remembered at most beside weights, of so many tasks, however much is learnt.
+    fn remembered_bytes(&self, _tasks: usize) -> usize {
+        0
+    }
 }
 
 /// What an algorithm file provides beside [`Predict`], [`Inspect`] and, unless it is a batch learner, [`LearnOne`].
@@ -330,6 +335,11 @@ macro_rules! registry {
             /// How many numbers the learner may hold about the pairs of this many kept examples.
             pub(crate) fn numbers_for_pairs(&self, kept: usize) -> usize {
                 match self { $(Self::$variant(config) => config.numbers_for_pairs(kept),)* }
+            }
+
+            /// How many bytes the learner may remember beside weights, of so many tasks.
+            pub(crate) fn remembered_bytes(&self, tasks: usize) -> usize {
+                match self { $(Self::$variant(config) => config.remembered_bytes(tasks),)* }
             }
 
             /// All problems of the parameters themselves.

@@ -30,6 +30,7 @@ mod remembered_configs;
 mod resumed_rounds;
 mod robust;
 mod saving;
+mod singular;
 mod snapshots;
 mod streams;
 mod strengths;

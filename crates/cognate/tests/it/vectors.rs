@@ -382,7 +382,15 @@ fn the_copies_are_those_of_the_shared_folder() {
         return;
     }
     // These are made by the scripts beside them.
-    let made = ["adaptive_", "matrix_auto", "passive_aggressive_", "relation_", "shared_kernel_"];
+    let made = [
+        "adaptive_",
+        "matrix_auto",
+        "passive_aggressive_",
+        "relation_",
+        "shared_kernel_",
+        "stream_again",
+        "stream_rare",
+    ];
     let copied = |path: &&PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy();
         !made.iter().any(|prefix| name.starts_with(prefix))

@@ -180,6 +180,9 @@ impl Known {
 }
 
 impl Memory {
+    /// Bytes at most.
+    pub(super) const LARGEST: usize = 2 * MOST * size_of::<Slot>();
+
     pub(super) fn new() -> Self {
         Self { slots: Vec::new(), used: 0, known: Known::new() }
     }
@@ -199,17 +202,25 @@ impl Memory {
         if fingerprint == before && !known.adjacent.count(label_before, label, margin) {
             return Showing::Again(0.0);
         }
-        if fingerprint >> known.bits == 0 {
-            return self.show(fingerprint, label, margin);
-        }
-        if known.again > FEW_COPIES { Showing::Again(known.worth) } else { Showing::New }
-    }
-
-    /// How an example comes whose fingerprint is kept.
-    fn show(&mut self, fingerprint: u64, label: f64, margin: f64) -> Showing {
-        if 2 * (self.used + 1) > self.slots.len() {
+        if self.is_kept(fingerprint) && 2 * (self.used + 1) > self.slots.len() {
             self.make_room();
         }
+        if self.is_kept(fingerprint) { self.show(fingerprint, label, margin) } else { self.guess() }
+    }
+
+    #[inline]
+    fn is_kept(&self, fingerprint: u64) -> bool {
+        fingerprint >> self.known.bits == 0
+    }
+
+    /// How an example comes of which nothing is known.
+    fn guess(&self) -> Showing {
+        let Known { again, worth, .. } = self.known;
+        if again > FEW_COPIES { Showing::Again(worth) } else { Showing::New }
+    }
+
+    /// How an example comes whose fingerprint is kept, with room for it.
+    fn show(&mut self, fingerprint: u64, label: f64, margin: f64) -> Showing {
         let at = self.find(fingerprint);
         let (slot, known) = (&mut self.slots[at], &mut self.known);
         let Slot { entry, last } = *slot;
@@ -270,7 +281,7 @@ impl Memory {
         (self.used, self.known.once) = (0, 0);
         for slot in slots {
             let fingerprint = slot.entry >> LOW;
-            if fingerprint >> self.known.bits == 0 {
+            if self.is_kept(fingerprint) {
                 let at = self.find(fingerprint);
                 self.slots[at] = slot;
                 self.used += 1;
@@ -417,7 +428,7 @@ mod tests {
     fn of_many_a_sample_is_kept_that_speaks_for_all() {
         let (mut memory, many) = (Memory::new(), 3 * MOST as u64);
         assert_eq!(pass(&mut memory, 0..many), 1.0);
-        assert!(memory.used <= MOST && memory.heap_bytes() <= 4 << 20);
+        assert!(memory.used <= MOST && memory.heap_bytes() <= Memory::LARGEST);
         assert!(pass(&mut memory, 0..many) < 0.01);
         let saved = memory.state().unwrap();
         let mut restored = Memory::restore(memory.state().unwrap()).unwrap();

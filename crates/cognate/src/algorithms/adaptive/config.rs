@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::again::Memory;
 use super::forget::Forget;
 use super::real::Real;
 use super::rule::{HalfLife, Loss};
@@ -90,6 +91,11 @@ impl Parameters for AdaptiveConfig {
             _ if label.abs() > MOST => Some(Unfit::HugeLabel(label)),
             _ => None,
         }
+    }
+
+    fn remembered_bytes(&self, _: usize) -> usize {
+        let remembers = self.interaction.is_auto() && self.forget.is_none() && self.loss.real().is_none();
+        if remembers { Memory::LARGEST } else { 0 }
     }
 
     fn needs_times(&self) -> bool {

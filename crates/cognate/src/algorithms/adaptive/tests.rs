@@ -131,11 +131,14 @@ fn a_weight_of_two_is_close_to_twice() {
         let mut rows = fitting(&loss, stream(1, 4, 1200, 0.5));
         let probes = fitting(&loss, stream(2, 4, 200, 0.0));
         let mut found = Vec::new();
-        // Half of them twice, by what is in their first feature, so that it matters.
+        // Half of them twice, by what is in their first feature, so that it matters. The second one is a little longer: what comes
+        // again is known again, and teaches less.
         rows.iter_mut().filter(|row| row.values[0] > 0.0 && row.label > 0.0).for_each(|row| row.weight = 2.0);
+        let second = |row: &Row| Row { values: row.values.map(|value| value * (1.0 + 1e-12)), ..row.clone() };
         let twice: Vec<Row> = rows
             .iter()
-            .flat_map(|row| vec![Row { weight: 1.0, ..row.clone() }; row.weight as usize])
+            .flat_map(|row| [row.clone(), second(row)].into_iter().take(row.weight as usize))
+            .map(|row| Row { weight: 1.0, ..row })
             .collect();
         let once: Vec<Row> = rows.iter().map(|row| Row { weight: 1.0, ..row.clone() }).collect();
         for interaction in sharings() {

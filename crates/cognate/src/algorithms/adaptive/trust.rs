@@ -191,7 +191,7 @@ mod tests {
     fn an_outlier_leaves_what_the_others_share_and_an_opponent_turns_it_round() {
         let (mut outlier, mut opponent, mut relative) =
             (Trust::default(), Trust::default(), Trust::default());
-        for round in 0..400 {
+        for round in 0..1600 {
             let label = if round % 2 == 0 { 1.0 } else { -1.0 };
             let unrelated = if round % 4 < 2 { 1.0 } else { -1.0 };
             let mostly = if round % 5 == 0 { -label } else { label };
