@@ -54,6 +54,11 @@ pub(crate) fn groups_as_json(model: &Model, groups: Option<&[Group]>) -> Value {
     groups.map_or(Value::Null, |groups| groups.iter().map(group).collect())
 }
 
+/// Whether the evidence supports a strength of any pair.
+pub(crate) fn says_anything(likeness: &Likeness) -> bool {
+    (0..likeness.size()).any(|row| (0..row).any(|column| likeness.pair(row, column).is_some()))
+}
+
 /// The strengths and deviations as rows, null where the evidence does not say.
 pub(crate) fn likeness_as_json(likeness: Option<&Likeness>) -> Value {
     let Some(likeness) = likeness else { return Value::Null };

@@ -30,7 +30,8 @@ fn shown_run(name: &str, model: &Model, curves: &Curves, judged: Option<&Judged>
     let sorted = model.tasks().sorted();
     let what = if model.kind() == Some(Kind::Regression) { "an error" } else { "a mistake" };
     let relation = (2..=LARGEST_RELATION).contains(&sorted.len()).then(|| {
-        if let Some(likeness) = model.learner().as_inspect().likeness(&sorted) {
+        let likeness = model.learner().as_inspect().likeness(&sorted);
+        if let Some(likeness) = likeness.filter(crate::kin::says_anything) {
             let table = RelationTable::alike(model, &sorted, &likeness);
             return Relation {
                 title: "How alike the tasks are".to_owned(),

@@ -48,8 +48,10 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
     let relation = RelationTable::of(&model, &tasks);
     let correlation = relation.correlation();
     let likeness = model.learner().as_inspect().likeness(&tasks);
-    let alike = likeness.as_ref().map(|likeness| RelationTable::alike(&model, &tasks, likeness));
-    let view = view(alike.filter(|_| !args.correlation), &relation, &correlation, args.correlation);
+    // Where it says nothing of any pair, what tasks teach each other is still worth a look.
+    let shown = likeness.as_ref().filter(|likeness| !args.correlation && kin::says_anything(likeness));
+    let alike = shown.map(|likeness| RelationTable::alike(&model, &tasks, likeness));
+    let view = view(alike, &relation, &correlation, args.correlation);
     let clustering = view.related.clustering();
     draw(args, &view, &clustering, quiet)?;
     if args.json {
@@ -64,8 +66,7 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
         }));
     }
     let by_groups = groups.map_or(String::new(), |groups| kin::groups_as_text(&model, &groups) + "\n\n");
-    let likeness = likeness.as_ref().filter(|_| !args.correlation);
-    let table = as_text(&view, likeness, &relation, &correlation);
+    let table = as_text(&view, shown, &relation, &correlation);
     output::print(&(by_groups + &table + &parts::as_text(&model, &tasks)))
 }
 
