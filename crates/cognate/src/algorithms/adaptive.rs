@@ -160,6 +160,7 @@ mod related;
 mod rows;
 mod rule;
 mod step;
+mod tempering;
 mod together;
 mod trust;
 mod units;
