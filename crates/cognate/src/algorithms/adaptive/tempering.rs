@@ -5,8 +5,8 @@
 //! q_k = |x_k| / s_k for its features with s_k > 0 and m without the feature that is always 1:
 //!
 //! ```text
-//! far      q_k > 10 of one, and q_k > 3 of three or more and of more than half of all its features
-//! long     sum_k r_k q_k^2 > 20^2 m
+//! far      q_k > 10 of one, and q_k > 3 of two or more and of more than two thirds of all its features
+//! long     sum_k r_k q_k^2 > 10^2 m
 //! rare     fewer than 32 examples in a row, just before it, were scaled, and fewer than half as many as have taught
 //! x *= min(1 / max q, sqrt(m / sum_k r_k q_k^2))
 //! ```
@@ -17,11 +17,11 @@
 //!
 //! Single values that are far grow their sizes as others do, and weights change units with them (`rule`): in many data values of one
 //! feature vary by more than ten times. What was in other units from the first example on, or is that much smaller, is not known
-//! from what is usual. For real labels, and for a graph or a matrix, all sizes grow at once.
+//! from what is usual. For real labels, and for a graph or a matrix, sizes grow at once.
 //!
-//! 10 is what `rule` takes for other units; 3 and 20 were chosen among a few on normal numbers in units of 30 and 100 (seeds 1 to 3),
-//! so that no text or table which the learner is measured on is touched: in mails, short ones that come after long ones are up to
-//! 14 times the usual length.
+//! 10 is what `rule` takes for other units; 3 and two thirds were chosen among a few on normal numbers in units of 30 and 100 (seeds
+//! 1 to 3), so that no text or table which the learner is measured on is touched: in a short mail that comes after long ones, half of
+//! the words or a little more may be far.
 
 use super::rule::{OTHER_UNITS, Sizes};
 use crate::example::SparseView;
@@ -30,11 +30,9 @@ use crate::example::SparseView;
 pub(super) const MOST_IN_A_ROW: u32 = 32;
 
 /// Features that are far, at least.
-const FEWEST: usize = 3;
+const FEWEST: usize = 2;
 /// Times its size, beyond which a value goes with those that are far.
 const BEYOND: f64 = 3.0;
-/// Times the usual length, beyond which an example is in other units.
-const LONG: f64 = 20.0;
 
 /// Values of an example that was scaled.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +59,7 @@ impl Tempered {
             || x.values().iter().zip(of_features).filter(|(value, size)| **value != 0.0 && **size > 0.0);
         let far = known().filter(|(value, size)| value.abs() > BEYOND * **size).count();
         let features = x.values().iter().filter(|value| **value != 0.0).count();
-        if far < FEWEST || 2 * far <= features || !sizes.are_rarely_left() {
+        if far < FEWEST || 3 * far <= 2 * features || !sizes.are_rarely_left() {
             return None;
         }
         let most = known().map(|(value, size)| (value / size).abs()).fold(0.0, f64::max);
@@ -70,7 +68,7 @@ impl Tempered {
         let length: f64 = known().map(|(value, size)| usual.normalised(value / most, *size)).sum();
         let mean = sizes.mean() - if intercept { 1.0 } else { 0.0 };
         let usual_length = if mean > 0.0 { (mean / length).sqrt() } else { 1.0 };
-        if most <= LONG * usual_length {
+        if most <= OTHER_UNITS * usual_length {
             return None;
         }
         let scaled = |(value, size): (&f64, &f64)| {

@@ -517,7 +517,7 @@ impl Together {
         if together { self.state.side(one) * self.state.side(other) } else { 0.0 }
     }
 
-    /// Weights of the margin, which is linear; the intercept is that of the feature that streams call bias.
+    /// Weights of the margin, which is linear unless the example is scaled; the intercept is that of the feature that streams call bias.
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         let (mut mixture, side) = (self.state.mixture(task), self.state.side(task));
         mixture[POOLED] *= side;
