@@ -221,7 +221,7 @@ class Learner:
         features = [k for k in range(FEATURES) if x[k]]
         q = {k: abs(x[k]) / s[k] for k in features if s[k]}
         far = sum(v > 3 for v in q.values())
-        if max(q.values(), default=0) <= 10 or far < 2 or 3 * far <= 2 * len(features) or self.scaled[common] >= 32 or 2 * self.scaled[common] >= taught:
+        if max(q.values(), default=0) <= 10 or far < 2 or 3 * far <= 2 * len(features) or taught < 3 or self.scaled[common] >= 32 or 2 * self.scaled[common] >= taught:
             return x
         r = ratios(s, [s] if self.apart else self.s)
         length, m = sum(r[k] * v * v for k, v in q.items()), total / taught - self.intercept

@@ -11,7 +11,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tempering::MOST_IN_A_ROW;
+use super::tempering::{LEAST_TAUGHT, MOST_IN_A_ROW};
 use crate::example::hinge;
 use crate::linalg::exponential::exp_of_negative;
 
@@ -245,7 +245,8 @@ impl Sizes {
 
     /// Whether it is the newest examples that are in other units, and not the sizes.
     pub(super) fn are_rarely_left(&self) -> bool {
-        self.scaled < MOST_IN_A_ROW && 2 * u64::from(self.scaled) < self.examples
+        let few = self.scaled < MOST_IN_A_ROW && 2 * u64::from(self.scaled) < self.examples;
+        few && self.examples >= LEAST_TAUGHT
     }
 
     /// m.

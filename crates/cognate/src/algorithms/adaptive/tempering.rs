@@ -7,13 +7,14 @@
 //! ```text
 //! far      q_k > 10 of one, and q_k > 3 of two or more and of more than two thirds of all its features
 //! long     sum_k r_k q_k^2 > 10^2 m
+//! known    three examples or more have taught
 //! rare     fewer than 32 examples in a row, just before it, were scaled, and fewer than half as many as have taught
 //! x *= min(1 / max q, sqrt(m / sum_k r_k q_k^2))
 //! ```
 //!
 //! It predicts and teaches as one of the usual length, no known size grows by it, and features that are new get theirs in the units of
 //! the others. A task in units of its own so learns from the directions of its examples. Where all that comes is far, it is the sizes
-//! that are wrong, and they grow again: if the first line was tiny, or all change their units.
+//! that are wrong, and they grow again: if the first lines were tiny, or all change their units.
 //!
 //! Single values that are far grow their sizes as others do, and weights change units with them (`rule`): in many data values of one
 //! feature vary by more than ten times. What was in other units from the first example on, or is that much smaller, is not known
@@ -28,6 +29,8 @@ use crate::example::SparseView;
 
 /// Scaled examples in a row after which sizes grow again.
 pub(super) const MOST_IN_A_ROW: u32 = 32;
+/// Examples that have taught before any is scaled: of the first two nobody knows which one is in other units.
+pub(super) const LEAST_TAUGHT: u64 = 3;
 
 /// Features that are far, at least.
 const FEWEST: usize = 2;
