@@ -45,7 +45,7 @@ pub(super) struct Tempered(Box<[f64]>);
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "one comparison per feature")]
 pub(super) fn is_far(value: f64, size: f64) -> bool {
-    (value.abs() > OTHER_UNITS * size) & (size > 0.0)
+    value.abs() > OTHER_UNITS * size && size > 0.0
 }
 
 impl Tempered {
