@@ -61,6 +61,10 @@
 //! move     with n_i >= 10, to the group of the least L_ij if that is less than where it is by 0.01; b_i, e_i = b_ij, e_ij
 //! ```
 //!
+//! Before all that, an example in other units than all before is scaled to the usual length: where most of its values are far beyond
+//! their s, and its length is far beyond m (`adaptive/tempering.rs`). So one bad line, or one task that measures in other units, sets
+//! no sizes for the others. Examples are known again by what they were before. Not for real labels, graphs and matrices.
+//!
 //! An example seen before, which agrees with what has learnt it, is none to judge members by. Of it only sizes, rates, step and apply
 //! are done, for own weights that have learnt before, with the weight 1/4 / (showings before)^2: how it is known again, and told from
 //! others that look the same, is said in `adaptive/again.rs`. So more passes, rows that come twice and upsampling do no harm.
@@ -91,7 +95,7 @@
 //!
 //! Which constants are why is said where they are
 //! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` (1/3, 0.3, 20, 1/4), `trust.rs` (20; 1, 6), `groups.rs` (100, 10, 0.01),
-//! `doubt.rs` (32768, 0.08, 0.7, 2, one in four, 3), `again.rs` (1/4), `rule.rs` (1.5; 4; 10),
+//! `doubt.rs` (32768, 0.08, 0.7, 2, one in four, 3), `again.rs` (1/4), `rule.rs` (1.5; 4; 10), `tempering.rs` (3, two thirds, 32),
 //! `together.rs` (5 is half own and half shared).
 //!
 //! With a given b (`coupled`, `pairwise`) there is only `coupled`: the margin is B_i'x + Q'x, side = 1, nothing is weighed, h is
@@ -136,7 +140,7 @@
 //! and with the curvature itself, which the proof does not cover. Diagonal rates 1 / sum h x^2 have no such bound where
 //! coordinates compete.
 //!
-//! Departures: the gate, which is no part of any loss. Examples too long to be squared teach no weights. A margin of exactly 0 is a
+//! Departures: the gate, which is no part of any loss. Scaled examples: of them the margin is not that of the weights. Examples too long to be squared teach no weights. A margin of exactly 0 is a
 //! mistake whatever the label.
 //! Reduces to: `independent` is K learners that know nothing of each other, each the one with K = 1; with K = 1 it is
 //! `pooled`. Multiplying all features by a constant divides their weights and leaves every margin as it was, up to rounding;
@@ -160,6 +164,7 @@ mod related;
 mod rows;
 mod rule;
 mod step;
+mod tempering;
 mod together;
 mod trust;
 mod units;

@@ -21,6 +21,7 @@ mod formats;
 mod identities;
 mod label_names;
 mod names;
+mod other_units;
 mod properties;
 mod queries;
 mod registry;

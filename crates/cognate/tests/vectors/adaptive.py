@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Vectors of `adaptive`, computed from the formulas at the top of its files: dense lists, no shortcuts.
 
-usage: python3 adaptive.py          (in this folder; writes adaptive_*.json, stream_again.svm and stream_rare.svm)
+usage: python3 adaptive.py          (in this folder; writes adaptive_*.json, adaptive_units.svm, stream_again.svm and stream_rare.svm)
 """
 import json
 import math
@@ -191,6 +191,7 @@ class Learner:
         self.memory = Memory() if self.auto and forget is None else None
         self.sums = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [zeros(), zeros()]
         self.seen, self.all_seen = [0] * TASKS, 0
+        self.scaled, self.tempered = [0] * TASKS, 0
 
     def vectors(self, task):
         return [self.w[0][task], self.w[1][task], self.w[2][self.group[task]], self.w[3][self.group[task]]]
@@ -213,7 +214,26 @@ class Learner:
     def side(self, task):
         return self.mixer.trusts[task].side if self.auto else 1
 
+    def temper(self, task, x):
+        """The example as it counts: scaled to the usual length if it is in other units than all before."""
+        known, common = (task, task) if self.apart else (self.group[task], 0)
+        s, (total, taught) = self.s[known], self.sizes[common]
+        features = [k for k in range(FEATURES) if x[k]]
+        q = {k: abs(x[k]) / s[k] for k in features if s[k]}
+        far = sum(v > 3 for v in q.values())
+        if max(q.values(), default=0) <= 10 or far < 2 or 3 * far <= 2 * len(features) or taught < 3 or self.scaled[common] >= 32 or 2 * self.scaled[common] >= taught:
+            return x
+        r = ratios(s, [s] if self.apart else self.s)
+        length, m = sum(r[k] * v * v for k, v in q.items()), total / taught - self.intercept
+        if length <= 100 * m:
+            return x
+        factor = min(1 / max(q.values()), math.sqrt(m / length))
+        return [v * factor for v in x[:FEATURES]] + x[FEATURES:]
+
     def margin(self, task, x):
+        return self.margin_of(task, self.temper(task, x))
+
+    def margin_of(self, task, x):
         z = self.parts(task, x, self.average)
         a = self.mixer.weights(task) if self.auto else [1.0] * 4
         return sum(u * v for u, v in zip(a, z))
@@ -233,8 +253,11 @@ class Learner:
 
     def learn(self, task, x, y):
         worth = self.memory.meet((task, *x), y, self.margin(task, x)) if self.memory else None
+        as_it_came, x, common = x, self.temper(task, x), task if self.apart else 0
         group = self.sort(task, x, y) if self.auto and worth is None else self.group[task]
         self.step(task, x, y, worth)
+        self.scaled[common] = self.scaled[common] + 1 if x is not as_it_came else 0
+        self.tempered += x is not as_it_came
         if group != self.group[task]:
             self.group[task], trust = group, self.mixer.trusts[task]
             trust.lean, trust.sure, _ = self.opinions[task][group]
@@ -247,7 +270,7 @@ class Learner:
 
     def step(self, task, x, y, worth):
         """`worth` is the weight of an example that was seen before, None for others."""
-        z, margin = self.parts(task, x, False), self.margin(task, x)
+        z, margin = self.parts(task, x, False), self.margin_of(task, x)
         side, group = self.side(task), self.group[task]
         # Sizes are kept for each task, or for each group; their usual size is kept for all groups together.
         known, common = (task, task) if self.apart else (group, 0)
@@ -376,6 +399,22 @@ def streams():
             file.writelines(line + "\n" for line in chosen)
 
 
+def other_units():
+    """A first line that is tiny, bad lines, a task in other units, and a change of all units."""
+    def times(line, factor, chosen=range(FEATURES)):
+        label, task, *pairs = line.split()
+        values = [pair.split(":") for pair in pairs]
+        pairs = [f"{k}:{float(v) * (factor if int(k) - 1 in chosen else 1):.9g}" for k, v in values]
+        return " ".join([label, task] + pairs)
+    lines = open(STREAM).read().splitlines()
+    lines[0] = times(lines[0], 1e-4)
+    for at, factor, chosen in [(20, 1e3, range(FEATURES)), (35, 1e9, range(8)), (50, 40, range(7)), (60, 1e4, range(3))]:
+        lines[at] = times(lines[at], factor, chosen)
+    units = lambda k, line: times(line, 1e5) if 70 <= k < 180 and "qid:2" in line else times(line, 3e3) if k >= 200 else line
+    with open("adaptive_units.svm", "w") as file:
+        file.writelines(units(k, line) + "\n" for k, line in enumerate(lines))
+
+
 def examples(stream):
     for line in open(stream):
         label, task, *pairs = line.split()
@@ -409,10 +448,11 @@ def write(name, parameters, stream=STREAM):
     with open(name + ".json", "w") as file:
         json.dump(vector, file)
         file.write("\n")
-    print(name, len(mistaken), "mistakes,", getattr(learner, "moves", 0), "moves")
+    print(name, len(mistaken), "mistakes,", getattr(learner, "moves", 0), "moves,", getattr(learner, "tempered", 0), "tempered")
 
 
 streams()
+other_units()
 write("adaptive_auto", {})
 write("adaptive_independent", {"interaction": "independent", "rate": 2.0})
 write("adaptive_coupled_hinge", {"interaction": {"coupled": {"b": 2}}, "loss": "hinge", "intercept": False})
@@ -428,3 +468,8 @@ write("adaptive_groups", {"groups": 2})
 write("adaptive_again", {}, "stream_again.svm")
 write("adaptive_again_average", {"average": True, "groups": 1}, "stream_again.svm")
 write("adaptive_rare", {}, "stream_rare.svm")
+write("adaptive_units_auto", {}, "adaptive_units.svm")
+write("adaptive_units_average", {"average": True}, "adaptive_units.svm")
+write("adaptive_units_coupled", {"interaction": {"coupled": {"b": 2}}, "loss": "hinge", "intercept": False}, "adaptive_units.svm")
+write("adaptive_units_groups", {"groups": 2}, "adaptive_units.svm")
+write("adaptive_units_independent", {"interaction": "independent"}, "adaptive_units.svm")

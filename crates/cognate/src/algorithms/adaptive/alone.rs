@@ -15,6 +15,7 @@ use super::real::Target;
 use super::rows::VectorRow;
 use super::rule::{Clock, Sizes, Usual, gain};
 use super::step::{Growth, Scale, Start, Stepped, take_step};
+use super::tempering::{Tempered, is_far};
 use super::units::{Unit, Units, UnitsState};
 use super::variance::{ONLY, Spread};
 use crate::error::StateError;
@@ -147,11 +148,38 @@ impl State {
         if self.pooled { TaskId(0) } else { task }
     }
 
-    /// The margin of the weights as they are.
-    fn present(&self, weights: &Table, vector: TaskId, x: SparseView<'_>, found: &Found) -> f64 {
-        let mut margin = self.vectors.get(vector.index()).map_or(0.0, |vector| vector.intercept.0);
-        weights.for_each(x, found, |_, row, value| margin += VectorRow::of(*row).weight * value);
-        margin
+    /// The margin of the weights as they are, and the example as it counts where it was scaled.
+    fn present(
+        &self,
+        weights: &Table,
+        vector: TaskId,
+        x: SparseView<'_>,
+        found: &Found,
+    ) -> (f64, Option<Tempered>) {
+        let intercept = self.vectors.get(vector.index()).map_or(0.0, |vector| vector.intercept.0);
+        let (mut margin, mut far) = (intercept, false);
+        weights.for_each(x, found, |_, row, value| {
+            let VectorRow { weight, size, .. } = VectorRow::of(*row);
+            margin += weight * value;
+            far |= is_far(value, size);
+        });
+        let tempered = if far { self.temper(weights, vector, x, found) } else { None };
+        if let Some(tempered) = &tempered {
+            margin = intercept;
+            let scaled = Tempered::of(Some(tempered), x);
+            weights.for_each(scaled, found, |_, row, value| margin += VectorRow::of(*row).weight * value);
+        }
+        (margin, tempered)
+    }
+
+    /// Scales an example if it is in other units.
+    fn temper(&self, weights: &Table, vector: TaskId, x: SparseView<'_>, found: &Found) -> Option<Tempered> {
+        if self.settings.loss.real().is_some() {
+            return None;
+        }
+        let known = self.vectors.get(vector.index())?;
+        let of_features: Vec<f64> = weights.held(found).map(|(_, _, row)| VectorRow::of(*row).size).collect();
+        Tempered::new(x, &of_features, &known.sizes, self.settings.intercept)
     }
 
     /// How far a margin is beyond that of the mean of the weights, where that is what predicts.
@@ -239,7 +267,9 @@ impl State {
     }
 
     fn learn(&mut self, weights: &mut Table, example: Example<'_>, found: &mut Found) -> Outcome {
-        let present = self.present(weights, example.task, example.features, found);
+        let (present, tempered) = self.present(weights, example.task, example.features, found);
+        let features = Tempered::of(tempered.as_ref(), example.features);
+        let example = Example { features, ..example };
         let mean = present - self.beyond(example.task, example.features);
         let margin = self.value(example.task, mean) + example.offset;
         if example.weight <= 0.0 {
@@ -248,6 +278,9 @@ impl State {
         let renewed = self.renew(example, margin);
         let present = if renewed.is_some() { present } else { present + example.offset };
         let updated = self.update(weights, example, present, renewed, found);
+        if updated && let Some(known) = self.vectors.get_mut(example.task.index()) {
+            known.sizes.note(tempered.is_some());
+        }
         let Some(averages) = &mut self.averages else { return Outcome { margin, updated } };
         averages.count(example.task);
         Outcome { margin, updated: true }
@@ -273,7 +306,8 @@ impl Alone {
     pub(super) fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
         let (mut found, vector) = (Found::default(), self.state.vector(task));
         self.weights.find(vector, x, &mut found);
-        let margin = self.state.present(&self.weights, vector, x, &found) - self.state.beyond(vector, x);
+        let (present, tempered) = self.state.present(&self.weights, vector, x, &found);
+        let margin = present - self.state.beyond(vector, Tempered::of(tempered.as_ref(), x));
         self.state.value(vector, margin)
     }
 
@@ -284,6 +318,8 @@ impl Alone {
         let known = self.state.vectors.get(vector.index()).copied().unwrap_or_default();
         let Some(spread) = Spread::of(&known.sizes, known.clock.factor(forget)) else { return prior.wide };
         self.weights.find(vector, x, &mut found);
+        let (_, tempered) = self.state.present(&self.weights, vector, x, &found);
+        let x = Tempered::of(tempered.as_ref(), x);
         let inverse_prior = prior.wide.recip();
         let mut variance = if intercept { spread.constant(inverse_prior, known.intercept.1) } else { 0.0 };
         self.weights.for_each(x, &found, |_, row, value| {

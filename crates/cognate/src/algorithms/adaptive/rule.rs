@@ -11,6 +11,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::tempering::{LEAST_TAUGHT, MOST_IN_A_ROW};
 use crate::example::hinge;
 use crate::linalg::exponential::exp_of_negative;
 
@@ -174,10 +175,18 @@ pub(super) struct Sizes {
     #[serde(default)]
     #[serde(deserialize_with = "crate::count::saved")]
     features: u64,
+    /// Examples in a row, up to now, that were scaled; see `tempering`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    scaled: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A value this many times larger than any of its feature before is taken to be in other units.
-const OTHER_UNITS: f64 = 10.0;
+pub(super) const OTHER_UNITS: f64 = 10.0;
 
 /// r and 1 / r at most.
 const MOST: f64 = 4.0;
@@ -232,6 +241,18 @@ impl Sizes {
     pub(super) fn count(&mut self, sum: f64) {
         self.sum += sum;
         self.examples += 1;
+    }
+
+    /// Notes whether the newest example was scaled.
+    #[inline(always)]
+    pub(super) fn note(&mut self, scaled: bool) {
+        self.scaled = if scaled { self.scaled.saturating_add(1) } else { 0 };
+    }
+
+    /// Whether it is the newest examples that are in other units, and not the sizes.
+    pub(super) fn are_rarely_left(&self) -> bool {
+        let few = self.scaled < MOST_IN_A_ROW && 2 * u64::from(self.scaled) < self.examples;
+        few && self.examples >= LEAST_TAUGHT
     }
 
     /// m.

@@ -40,6 +40,7 @@ use super::real::Target;
 use super::rows::{OwnRow, SharedRow};
 use super::rule::{Clock, Loss, Sizes};
 use super::step::{Start, take_step};
+use super::tempering::{Tempered, is_far};
 use super::units::{Units, UnitsState};
 use crate::block::Block;
 use crate::error::StateError;
@@ -103,6 +104,8 @@ struct Seen {
     pooled: f64,
     /// a'z, or what that stands for where labels are real.
     margin: f64,
+    /// The example as it counts, where it was scaled.
+    tempered: Option<Tempered>,
 }
 
 impl Seen {
@@ -143,8 +146,13 @@ impl State {
     /// What is made of an example whose rows have been found.
     #[inline(always)]
     fn see(&self, weights: &Table, task: TaskId, x: SparseView<'_>, found: &Found) -> Seen {
-        let mut parts = [0.0; PARTS];
-        weights.for_each(x, found, |shared, own, value| add_parts(&mut parts, shared, own, value));
+        let (mut parts, mut far) = ([0.0; PARTS], false);
+        weights.for_each(x, found, |shared, own, value| {
+            add_parts(&mut parts, shared, own, value);
+            far |= is_far(value, SharedRow::of(*shared).size);
+        });
+        let tempered = if far { self.temper(weights, x, found, &mut parts) } else { None };
+        let x = Tempered::of(tempered.as_ref(), x);
         if self.settings.intercept {
             let own = self.own_intercepts.get(task.index()).copied().unwrap_or_default();
             add_parts(&mut parts, &self.shared_intercepts[weights.group(task)], &own, 1.0);
@@ -170,7 +178,29 @@ impl State {
         }
         let mixed = weighted(&self.mixture(task), &parts);
         let margin = unit.map_or(mixed, |unit| unit.value(mixed));
-        Seen { parts, present, side, pooled, margin }
+        Seen { parts, present, side, pooled, margin, tempered }
+    }
+
+    /// Scales an example if it is in other units, and finds its parts anew.
+    #[cold]
+    #[inline(never)]
+    fn temper(
+        &self,
+        weights: &Table,
+        x: SparseView<'_>,
+        found: &Found,
+        parts: &mut PerPart,
+    ) -> Option<Tempered> {
+        if self.units.is_some() {
+            return None;
+        }
+        let of_features: Vec<f64> =
+            weights.held(found).map(|(_, shared, _)| SharedRow::of(*shared).size).collect();
+        let tempered = Tempered::new(x, &of_features, &self.sizes, self.settings.intercept)?;
+        *parts = [0.0; PARTS];
+        let scaled = Tempered::of(Some(&tempered), x);
+        weights.for_each(scaled, found, |shared, own, value| add_parts(parts, shared, own, value));
+        Some(tempered)
     }
 
     /// What the shared weights are multiplied by for a task.
@@ -341,7 +371,10 @@ impl State {
         }
         seen.margin = predicted.unwrap_or(seen.margin + example.offset);
         let memory = self.memory.as_mut();
-        match memory.map_or(Showing::New, |memory| memory.meet(example, seen.margin)) {
+        let showing = memory.map_or(Showing::New, |memory| memory.meet(example, seen.margin));
+        let features = Tempered::of(seen.tempered.as_ref(), example.features);
+        let example = Example { features, ..example };
+        match showing {
             Showing::New => {
                 let goes = self.sort(weights, example, example.label, found);
                 self.update(weights, tasks, example, &seen, found);
@@ -352,6 +385,7 @@ impl State {
                 self.update_again(weights, tasks, example, &seen, found);
             }
         }
+        self.sizes.note(seen.tempered.is_some());
         if let Some(averages) = &mut self.averages {
             averages.count(example.task);
         }
@@ -483,7 +517,7 @@ impl Together {
         if together { self.state.side(one) * self.state.side(other) } else { 0.0 }
     }
 
-    /// Weights of the margin, which is linear; the intercept is that of the feature that streams call bias.
+    /// Weights of the margin, which is linear unless the example is scaled; the intercept is that of the feature that streams call bias.
     pub(super) fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
         let (mut mixture, side) = (self.state.mixture(task), self.state.side(task));
         mixture[POOLED] *= side;

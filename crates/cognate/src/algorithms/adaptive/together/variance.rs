@@ -17,6 +17,7 @@
 use super::{SharedRow, Together};
 use crate::algorithms::adaptive::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, Doubt, PARTS, POOLED, PerPart};
 use crate::algorithms::adaptive::rows::OwnRow;
+use crate::algorithms::adaptive::tempering::Tempered;
 use crate::algorithms::adaptive::variance::{ONLY, Spread};
 use crate::example::{SparseView, TaskId};
 use crate::weights::side_by_side::Found;
@@ -42,6 +43,8 @@ impl Together {
     ) -> f64 {
         let mut found = Found::default();
         self.weights.find(task, x, &mut found);
+        let seen = self.state.see(&self.weights, task, x, &found);
+        let x = Tempered::of(seen.tempered.as_ref(), x);
         let v = self.part_variances(tasks, task, x, &found);
         let (a, side) = (self.state.mixture(task), self.state.side(task));
         if !self.is_mixture() {
@@ -50,7 +53,6 @@ impl Together {
         let own = left([a[ALONE] * v[ALONE], a[COUPLED_OWN] * v[COUPLED_OWN]]);
         let shared = left([a[POOLED] * v[POOLED], a[COUPLED_SHARED] * v[COUPLED_SHARED]]) * side.abs();
         let worth = a[ALONE] + side * a[POOLED] + 0.5 * (a[COUPLED_OWN] + side * a[COUPLED_SHARED]);
-        let seen = self.state.see(&self.weights, task, x, &found);
         let Doubt { mixture, trust } = self.state.mixer.doubt(task, &seen.parts);
         (OWN * own + SHARED * shared) / worth.abs().max(SMALLEST) + MIXTURE * mixture + trust
     }
