@@ -111,7 +111,7 @@ pub(crate) fn strongest(alike: &RelationTable, likeness: &Likeness) -> String {
     );
     for (what, sign) in [("most alike", 1.0), ("most opposed", -1.0)] {
         let pairs: Vec<&Pair> = known.iter().filter(|pair| pair.correlation * sign > 0.0).collect();
-        let Some(last) = pairs.iter().take(PAIRS).last() else { continue };
+        let Some(last) = pairs.iter().take(PAIRS).next_back() else { continue };
         let rows = pairs.iter().take(PAIRS).map(|pair| {
             let (a, b) = pair.tasks();
             let deviation = likeness.pair(a, b).map_or(0.0, |pair| pair.1);

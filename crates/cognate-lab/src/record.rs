@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::findings::Findings;
-use crate::verdict::Verdict;
+use crate::verdict::{Claim, Verdict};
 
 /// Verdicts by experiment, mode and claim.
 #[derive(Default)]
@@ -17,6 +17,9 @@ pub struct Record(BTreeMap<String, BTreeMap<String, Claims>>);
 
 /// Verdicts by claim.
 type Claims = BTreeMap<String, Verdict>;
+
+/// Claims that are not reproduced, or in part.
+type Less<'a> = Vec<(&'a str, Verdict)>;
 
 /// The name of the mode in a record.
 fn mode(quick: bool) -> &'static str {
@@ -83,7 +86,7 @@ impl Record {
 
     /// The verdict on a whole experiment, how many claims it has, and those that are not reproduced; none if no run of
     /// this mode is on record.
-    pub fn verdict(&self, id: &str, quick: bool) -> Option<(Verdict, usize, Vec<(&str, Verdict)>)> {
+    pub fn verdict(&self, id: &str, quick: bool) -> Option<(Verdict, usize, Less<'_>)> {
         let claims = self.0.get(id)?.get(mode(quick))?;
         let less = claims.iter().filter(|(_, verdict)| **verdict != Verdict::Reproduced);
         let less = less.map(|(claim, verdict)| (claim.as_str(), *verdict)).collect();
@@ -96,7 +99,7 @@ impl Record {
             return Vec::new();
         };
         let now = |text: &str| findings.claims.iter().find(|claim| claim.text == text);
-        let compare = |(text, before): (&String, &Verdict)| match now(text).map(|claim| claim.verdict()) {
+        let compare = |(text, before): (&String, &Verdict)| match now(text).map(Claim::verdict) {
             None => Some(format!("{text}: {before} on record, not judged now")),
             Some(after) if after < *before => Some(format!("{text}: {before} on record, now {after}")),
             Some(_) => None,

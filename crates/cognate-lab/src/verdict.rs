@@ -21,7 +21,7 @@ impl Verdict {
     pub(crate) fn of_parts(parts: impl IntoIterator<Item = Self>) -> Self {
         let parts: Vec<Self> = parts.into_iter().collect();
         match (parts.iter().min(), parts.iter().max()) {
-            (Some(Self::Reproduced), _) | (None, _) => Self::Reproduced,
+            (Some(Self::Reproduced) | None, _) => Self::Reproduced,
             (_, Some(Self::NotReproduced)) => Self::NotReproduced,
             _ => Self::InPart,
         }

@@ -57,6 +57,9 @@ pub struct Recovered {
     pub cut: Option<(PathBuf, u64)>,
 }
 
+/// What is shown every entry with its number.
+type See<'a> = dyn FnMut(u64, &[u8]) -> Result<(), StoreError> + 'a;
+
 /// The segments of a folder, the last of which is written.
 #[derive(Debug)]
 pub(crate) struct Log<D: Disk> {
@@ -122,7 +125,7 @@ impl<D: Disk> Log<D> {
         found: Found<D::File>,
         first: u64,
         is_last: bool,
-        see: &mut dyn FnMut(u64, &[u8]) -> Result<(), StoreError>,
+        see: &mut See<'_>,
     ) -> Result<(), StoreError> {
         let Some(page) = found.page else {
             if !is_last {

@@ -137,7 +137,8 @@ fn the_last_save_decides_the_exit_code() {
     text += &format!("+1 qid:1 {0}\n-1 qid:1 {0}\n", features.join(" "));
     text += &related(2, 3000);
     let folder = Folder::with("a.svm", text);
-    let line = "trap '' XFSZ; ulimit -f 100; exec $cognate learn a.svm --quiet --model m.cog --save-every 1000";
+    let line =
+        "trap '' XFSZ; ulimit -f 100; exec $cognate learn a.svm --quiet --model m.cog --save-every 1000";
     let ran = bash(&folder, line);
     ran.assert_refused(&[
         "warning: m.cog: cannot write the model: File too large",

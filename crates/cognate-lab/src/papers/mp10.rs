@@ -166,11 +166,11 @@ fn by_strength(lab: &Lab, choice: Choice, strengths: &[f64]) -> anyhow::Result<V
     let quarters = lab
         .pool
         .all("rcv1", &jobs, |(set, b, seed)| Ok(one_of_four(lab, set, *b, choice, *seed)?.parts(4)))?;
-    Ok(by_set(quarters, seeds as usize, sets.len()))
+    Ok(by_set(&quarters, seeds as usize, sets.len()))
 }
 
 /// Errors of passes, ordered by way, set and repetition, as `[way][set]`.
-fn by_set(quarters: Quarters, seeds: usize, sets: usize) -> Vec<Vec<Quarters>> {
+fn by_set(quarters: &[Vec<f64>], seeds: usize, sets: usize) -> Vec<Vec<Quarters>> {
     let cells: Vec<Quarters> = quarters.chunks(seeds).map(<[Vec<f64>]>::to_vec).collect();
     cells.chunks(sets).map(<[Quarters]>::to_vec).collect()
 }
@@ -357,7 +357,7 @@ fn by_norm(lab: &Lab, most: u32) -> anyhow::Result<Vec<Vec<Quarters>>> {
     let quarters = lab.pool.all("rcv1", &jobs, |(p, set, seed)| {
         Ok(pass(lab, &matrix(*p), shuffled_rounds(set, *seed))?.parts(4))
     })?;
-    Ok(by_set(quarters, seeds as usize, sets.len()))
+    Ok(by_set(&quarters, seeds as usize, sets.len()))
 }
 
 /// The matrix Perceptron on rounds of all tasks.

@@ -127,6 +127,7 @@ fn survives(seed: u64, world: &World, trouble: impl Fn(u64) -> Trouble) -> Story
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "how much was tried is worth reading, too")]
 fn whatever_was_acknowledged_survives_a_crash_at_any_call() {
     let mut acknowledged = 0;
     for seed in 0..3000 {

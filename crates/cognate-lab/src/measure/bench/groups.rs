@@ -5,7 +5,7 @@
 //! another line. Whether the groups are the true ones is said by the adjusted Rand index, after 2,000 examples per task; tasks
 //! that no strength with any other is known of are in a group of their own.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -114,7 +114,7 @@ fn permuted(lines: &str, seed: u64) -> String {
     for last in (1..others.len()).rev() {
         others.swap(last, draws.below(last as u64 + 1) as usize);
     }
-    let other: HashMap<&str, &str> = names.into_iter().zip(others).collect();
+    let other: BTreeMap<&str, &str> = names.into_iter().zip(others).collect();
     let all: Vec<&str> = lines.lines().collect();
     let start = draws.below(all.len().max(1) as u64) as usize;
     let mut text = String::with_capacity(lines.len());
@@ -197,7 +197,7 @@ fn found(model: &Model, tasks: &[TaskId]) -> Vec<u64> {
 /// 1 if two partitions are the same, 0 in the mean for those that have nothing to do with each other (Hubert and Arabie 1985).
 fn adjusted_rand_index(one: &[u64], other: &[u64]) -> f64 {
     let pairs = |keys: Vec<(u64, u64)>| -> f64 {
-        let mut counts: HashMap<(u64, u64), f64> = HashMap::new();
+        let mut counts: BTreeMap<(u64, u64), f64> = BTreeMap::new();
         keys.into_iter().for_each(|key| *counts.entry(key).or_default() += 1.0);
         counts.values().map(|count| count * (count - 1.0) / 2.0).sum()
     };

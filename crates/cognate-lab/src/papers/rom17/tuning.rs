@@ -30,22 +30,22 @@ fn values(numbers: &[f64]) -> Vec<Value> {
 }
 
 impl Grid {
-    fn penalties(id: &'static str, first: (&'static str, Vec<f64>)) -> Self {
+    fn penalties(id: &'static str, first: &'static str, powers_of_first: &[f64]) -> Self {
         let penalty = |name| (name, values(&powers(-6, 3)));
         Self {
             id,
-            axes: vec![(first.0, values(&first.1)), penalty("alpha"), penalty("beta"), penalty("gamma")],
+            axes: vec![(first, values(powers_of_first)), penalty("alpha"), penalty("beta"), penalty("gamma")],
         }
     }
 
     /// ROM-PGD's, as in the paper.
     pub(super) fn pgd() -> Self {
-        Self::penalties("rom-pgd", ("eta", powers(-6, -1)))
+        Self::penalties("rom-pgd", "eta", &powers(-6, -1))
     }
 
     /// ROM-RDA's, as in the paper.
     pub(super) fn rda() -> Self {
-        Self::penalties("rom-rda", ("kappa", powers(-3, 3)))
+        Self::penalties("rom-rda", "kappa", &powers(-3, 3))
     }
 
     /// Ours for ROM-PGD with steps that follow from the data.

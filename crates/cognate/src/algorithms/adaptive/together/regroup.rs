@@ -10,7 +10,7 @@
 //! `coupled` do for features that the task has met. A task that was not compared goes to the group whose tasks' weights its own ones
 //! go with most. What parts are worth is learnt anew.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +101,7 @@ impl State {
     pub(super) fn likeness(&self, weights: &Table, asked: &[TaskId]) -> Likeness {
         let known = self.known_best(weights, likeness::MOST);
         let mut tasks = asked.to_vec();
-        let mut at_of: HashMap<TaskId, usize> =
+        let mut at_of: BTreeMap<TaskId, usize> =
             asked.iter().enumerate().map(|(at, task)| (*task, at)).collect();
         let reference: Vec<usize> = known
             .into_iter()
