@@ -60,7 +60,7 @@ fn tests_and_experiments_that_the_page_names_exist() {
     for name in named {
         let exists = match name.strip_prefix("cognate lab run ") {
             Some(id) => list.lines().any(|line| line == id),
-            None if name.ends_with(".rs") => true,
+            None if Path::new(name).extension().is_some_and(|extension| extension == "rs") => true,
             None => sources.contains(&format!("fn {name}()")),
         };
         assert!(exists, "the page names {name}, which does not exist");
