@@ -10,7 +10,7 @@ use cognate::stream::{
     Batch, CsvConfig, Format, HashedConfig, Input, Labels, NamingConfig, Normalize, ReadOptions, Stream, StreamConfig,
     VwConfig,
 };
-use cognate::{Example, Model, RunConfig, Tasks};
+use cognate::{Example, Model, RunConfig, TaskId, Tasks};
 use libfuzzer_sys::fuzz_target;
 
 /// Task, features by name and label (none for NaN), to the bit.
@@ -91,7 +91,9 @@ fn read(text: &[u8], reading: &Reading) -> (Vec<Row>, bool) {
         }
         for Example { task, features, label, .. } in batch.examples() {
             SparseView::try_new(features.indices(), features.values()).expect("examples are checked");
-            assert!(task.index() < tasks.len() && (label.is_nan() || label.abs() == 1.0));
+            assert!(label.is_nan() || label.abs() == 1.0);
+            // Whose an example without a label is may be asked.
+            let name = if label.is_nan() && task == TaskId(u32::MAX) { "?" } else { tasks.name(task) };
             let named = features.iter().map(|(feature, value)| {
                 let name = names.names(feature).next().map_or_else(|| feature.to_string(), str::to_owned);
                 (name, value.to_bits())
@@ -99,7 +101,7 @@ fn read(text: &[u8], reading: &Reading) -> (Vec<Row>, bool) {
             // By name, not by number: names are numbered as they are met, even in lines that give no example yet.
             let mut named: Vec<(String, u64)> = named.collect();
             named.sort_unstable();
-            rows.push((tasks.name(task).to_owned(), named, (!label.is_nan()).then(|| label.to_bits())));
+            rows.push((name.to_owned(), named, (!label.is_nan()).then(|| label.to_bits())));
         }
     }
 }

@@ -53,8 +53,10 @@ fn read(text: &[u8], config: &RunConfig, options: &ReadOptions) -> (Vec<Owned>, 
             SparseView::try_new(features.indices(), features.values()).unwrap();
             let unlabelled = label.is_nan() && options.labels != Labels::Required;
             assert!(label.to_bits() == 1.0_f64.copysign(label).to_bits() || unlabelled, "label {label}");
-            assert!(task.index() < tasks.len());
-            let task = tasks.name(task).to_owned();
+            // Whose an example without a label is may be asked.
+            let is_asked = unlabelled && task == TaskId(u32::MAX);
+            assert!(task.index() < tasks.len() || is_asked);
+            let task = if is_asked { "?".to_owned() } else { tasks.name(task).to_owned() };
             found.push(Owned { task, features: features.iter().collect(), label });
         }
     }
