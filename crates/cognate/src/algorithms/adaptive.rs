@@ -67,7 +67,7 @@
 //!
 //! An example seen before, which agrees with what has learnt it, is none to judge members by. Of it only sizes, rates, step and apply
 //! are done, for own weights that have learnt before, with the weight 1/4 / (showings before)^2: how it is known again, and told from
-//! others that look the same, is said in `adaptive/again.rs`. So more passes, rows that come twice and upsampling do no harm.
+//! others that look the same, is said in `adaptive/again.rs`. So more passes, rows that come twice and upsampling do next to no harm.
 //! This is where b = "auto", labels are of two kinds and nothing is forgotten; members on their own learn again what comes again.
 //!
 //! L_ij starts at ln 2, and tasks in groups that are drawn from their numbers.
