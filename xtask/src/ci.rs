@@ -23,7 +23,8 @@ pub(crate) struct Options {
 const ALL: [&str; 3] = ["--workspace", "--features", "cognate-lab/measure,xtask/generate,xtask/forge"];
 
 /// The published crates, each after those that it needs.
-const PUBLISHED: [&str; 5] = ["cognate", "cognate-plot", "cognate-store", "cognate-lab", "cognate-learn"];
+const PUBLISHED: [&str; 6] =
+    ["cognate", "cognate-plot", "cognate-store", "cognate-server", "cognate-lab", "cognate-learn"];
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
@@ -36,7 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     steps.step("generated files", || Ok(check("schema")? & check("docs")?))?;
     steps.step("the lab, quickly", lab)?;
     if !options.no_python {
-        steps.step("Python package", || python::run(&python::Options { speed: false, rows: 0 }))?;
+        steps.step("Python package", || python::run(&python::Options::default()))?;
     }
     if !options.no_fuzz {
         steps.step("fuzzing", || fuzz::run(&fuzz::Options { seconds: 20, forge: None }))?;

@@ -22,7 +22,7 @@ pub(crate) struct Options {
     pub(crate) forge: Option<u64>,
 }
 
-const TARGETS: [&str; 3] = ["parse", "formats", "model"];
+const TARGETS: [&str; 5] = ["parse", "formats", "model", "body", "log"];
 
 /// Instruments branches and comparisons, so that the fuzzer learns from both.
 const FLAGS: [&str; 8] = [

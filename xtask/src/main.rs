@@ -59,6 +59,10 @@ enum Command {
     Budgets(Words),
     /// Measure what `convex` explains on school, and how long a fit takes
     Convex(Words),
+    /// Measure `cognate serve` under load, beside Vowpal Wabbit's daemon and a server of FastAPI and River
+    Load(Words),
+    /// Kill `cognate serve` again and again under load: is anything acknowledged lost, or learnt twice?
+    Crash(Words),
     /// Run the lab, and write docs/papers from what it finds
     Reproduce(Words),
 }
@@ -81,6 +85,8 @@ fn main() -> ExitCode {
         Command::Robust(words) => MEASURE.forward("robust", &words),
         Command::Budgets(words) => MEASURE.forward("budgets", &words),
         Command::Convex(words) => MEASURE.forward("convex", &words),
+        Command::Load(words) => MEASURE.forward("load", &words),
+        Command::Crash(words) => MEASURE.forward("crash", &words),
         Command::Reproduce(words) => MEASURE.forward("reproduce", &words),
     };
     match result {

@@ -1,4 +1,5 @@
-//! `cargo xtask python`: the wheel as users get it, in a clean environment, with its tests; `--speed` beside scikit-learn.
+//! `cargo xtask python`: the wheel as users get it, in a clean environment, with its tests; `--speed` beside scikit-learn, River and
+//! Vowpal Wabbit; `--sdist` installs from source.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,11 +10,17 @@ use clap::Args;
 use crate::cargo::{cargo, root, target};
 
 /// Options of the command.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Options {
     /// Measure partial_fit beside scikit-learn's SGDClassifier instead of running the tests
     #[arg(long)]
     pub(crate) speed: bool,
+    /// Build the source distribution and install the package from it, in an environment of its own, instead of running the tests
+    #[arg(long)]
+    pub(crate) sdist: bool,
+    /// Build the wheel for glibc 2.28 and later, with the linker of Zig
+    #[arg(long)]
+    pub(crate) portable: bool,
     /// Rows of the measurement
     #[arg(long, default_value_t = 500_000)]
     pub(crate) rows: u32,
@@ -22,12 +29,22 @@ pub(crate) struct Options {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let folders = Folders::new();
-    let wheel = folders.wheel()?;
+    if options.sdist {
+        return folders.install_from_source();
+    }
+    let wheel = folders.wheel(options.portable)?;
+    check_size(&wheel)?;
     let python = folders.clean_environment(&wheel)?;
     let here = root().join("crates/cognate-py");
     let status = if options.speed {
-        let script = here.join("benchmarks/speed.py");
-        Command::new(&python).arg(script).arg("--rows").arg(options.rows.to_string()).status()
+        let rows = options.rows.to_string();
+        let run = |script: &str| {
+            Command::new(&python).arg(here.join("benchmarks").join(script)).args(["--rows", &rows]).status()
+        };
+        match run("ratios.py") {
+            Ok(status) if status.success() => run("speed.py"),
+            other => other,
+        }
     } else {
         let command = folders.command()?;
         let mut pytest = Command::new(&python);
@@ -60,24 +77,56 @@ impl Folders {
         Ok(python)
     }
 
-    /// Builds the wheel.
-    fn wheel(&self) -> Result<PathBuf> {
-        let python = self.environment("build")?;
-        pip(&python, &["maturin>=1.16,<2"])?;
-        let wheels = self.home.join("wheels");
-        if wheels.exists() {
-            std::fs::remove_dir_all(&wheels)?;
-        }
+    /// Builds the wheel; a portable one runs on older systems than this.
+    fn wheel(&self, portable: bool) -> Result<PathBuf> {
+        let build: &[&str] = if portable {
+            &["build", "--release", "--quiet", "--zig", "--compatibility", "manylinux_2_28"]
+        } else {
+            &["build", "--release", "--quiet"]
+        };
+        let packages: &[&str] =
+            if portable { &["maturin>=1.16,<2", "ziglang"] } else { &["maturin>=1.16,<2"] };
         say("building the wheel");
-        let mut build = Command::new(&python);
-        build.args(["-m", "maturin", "build", "--release", "--quiet", "--out"]).arg(&wheels);
-        let built = build
+        self.maturin(packages, build, "wheels", "whl")
+    }
+
+    /// Has maturin make one file, in a folder that holds nothing else.
+    fn maturin(&self, packages: &[&str], command: &[&str], folder: &str, end: &str) -> Result<PathBuf> {
+        let python = self.environment("build")?;
+        pip(&python, packages)?;
+        let folder = self.home.join(folder);
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        let mut maturin = Command::new(&python);
+        maturin.args(["-m", "maturin"]).args(command).arg("--out").arg(&folder);
+        let built = maturin
             .current_dir(root().join("crates/cognate-py"))
             .env("CARGO_TARGET_DIR", &self.target)
             .status();
-        ensure!(built.context("maturin")?.success(), "maturin build failed");
-        let mut found = std::fs::read_dir(&wheels)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-        found.find(|path| path.extension().is_some_and(|end| end == "whl")).context("maturin made no wheel")
+        ensure!(built.context("maturin")?.success(), "maturin failed");
+        let mut found = std::fs::read_dir(&folder)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        found.find(|path| path.extension().is_some_and(|found| found == end)).context("maturin made no file")
+    }
+
+    /// Installs the package from its source distribution, and asks it for its version.
+    fn install_from_source(&self) -> Result<bool> {
+        say("building the source distribution");
+        let source = self.maturin(&["maturin>=1.16,<2"], &["sdist"], "source", "gz")?;
+        let environment = self.home.join("from-source");
+        if environment.exists() {
+            std::fs::remove_dir_all(&environment)?;
+        }
+        let python = self.environment("from-source")?;
+        say(&format!("installing from {}", source.display()));
+        let mut install = Command::new(&python);
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).arg(&source);
+        // What it needs is compiled once for all installations.
+        let installed = install.env("CARGO_TARGET_DIR", self.target.join("from-source")).status();
+        ensure!(installed.context("pip")?.success(), "pip install failed");
+        let program =
+            "import cognate; print(cognate.__version__, cognate.Learner().learn_one({'a': 1}, True))";
+        Ok(Command::new(&python).args(["-c", program]).status().context("python")?.success())
     }
 
     /// An environment that has never seen the package, with the wheel and what its tests need.
@@ -97,6 +146,17 @@ impl Folders {
         ensure!(built.context("cargo")?.success(), "the program does not build");
         Ok(self.target.join("release/cognate"))
     }
+}
+
+/// Largest wheel, in bytes.
+const LARGEST_WHEEL: u64 = 4_000_000;
+
+/// Checks that the wheel has stayed small.
+fn check_size(wheel: &Path) -> Result<()> {
+    let bytes = std::fs::metadata(wheel)?.len();
+    say(&format!("{}: {:.1} MB", wheel.file_name().unwrap_or_default().display(), bytes as f64 / 1e6));
+    ensure!(bytes < LARGEST_WHEEL, "the wheel has {bytes} bytes; expected less than {LARGEST_WHEEL}");
+    Ok(())
 }
 
 fn say(text: &str) {

@@ -1,5 +1,8 @@
 //! What can be written on the command line.
 
+pub(crate) mod remote;
+pub(crate) mod serve;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -7,6 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::compare::metric::Metric;
 use crate::saving::SaveEvery;
+use remote::{ModelArgs, ServerArgs};
+use serve::{RecoverArgs, ServeArgs, TokenArgs};
 
 /// Learns many related tasks from one stream, and how they are related.
 #[derive(Debug, Parser)]
@@ -74,6 +79,12 @@ pub(crate) enum Command {
     Lab(LabArgs),
     /// Take a tour: make a stream of related tasks, learn it several ways, write report.html
     Demo(DemoArgs),
+    /// Serve models that learn live, over HTTP; what was acknowledged survives a crash
+    Serve(Box<ServeArgs>),
+    /// Keep what is whole of a data folder whose log was damaged
+    Recover(RecoverArgs),
+    /// Make a token for a server, and show its secret once
+    Token(TokenArgs),
     /// Parse a stream and count its examples: the floor of what learning it can cost
     #[command(hide = true)]
     Parse(ParseArgs),
@@ -84,7 +95,7 @@ pub(crate) enum Command {
 #[command(after_help = "\
 A line without a label, or with `?` in its place, is predicted but not learnt. Replace each `?` in the file of --ask by a \
 label and learn that file with --resume M --query all. Nothing waits for labels that never come; a line that comes twice \
-is learnt twice.
+is learnt twice, by `adaptive` hardly more than once.
 
 Whatever ends the run (a bad line, a full disk elsewhere, a closed pipe, a signal), the model learnt so far is written, \
 unless the learner has diverged, and the exit code tells: 2 for an error, 130 after a signal. After a signal a second one \
@@ -232,9 +243,9 @@ pub(crate) struct LabListArgs {
 /// `cognate lab run`.
 #[derive(Debug, Args)]
 pub(crate) struct LabRunArgs {
-    /// Which experiment, as `cognate lab list` calls it; or `all`
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
+    /// Which experiments, as `cognate lab list` calls them; or `all`
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) ids: Vec<String>,
     /// Fewer runs and smaller grids: minutes instead of hours
     #[arg(long)]
     pub(crate) quick: bool,
@@ -456,9 +467,11 @@ pub(crate) struct PredictArgs {
     /// Files of examples, labelled or not; `-` is standard input
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<PathBuf>,
-    /// The model
+    /// The model; with --server, its name there
     #[arg(long, value_name = "M")]
     pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) from: ServerArgs,
     /// Add the probability of the label +1, for learners that give one; prints a calibration table at the end if examples
     /// are labelled
     #[arg(long)]
@@ -492,9 +505,8 @@ pub(crate) struct PredictArgs {
 #[command(group = clap::ArgGroup::new("what").multiple(false))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag, and at most one of them is given")]
 pub(crate) struct InspectArgs {
-    /// The model
-    #[arg(value_name = "M")]
-    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     /// Print everything but the weights, as JSON
     #[arg(long, group = "what")]
     pub(crate) json: bool,
@@ -557,10 +569,10 @@ pub(crate) struct ExportArgs {
 /// `cognate relations`.
 #[derive(Debug, Args)]
 pub(crate) struct RelationsArgs {
-    /// The model
-    #[arg(value_name = "M")]
-    pub(crate) model: PathBuf,
-    /// Print R and its correlation form as JSON, with the order of the heatmap
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Print as JSON: R and its correlation form, `likeness` (how alike tasks are, with deviations; null where the evidence does not
+    /// say), `groups` with sides, the order of the heatmap, and parts
     #[arg(long)]
     pub(crate) json: bool,
     /// Write a heatmap
@@ -615,7 +627,8 @@ pub(crate) struct BoundArgs {
     #[arg(long, value_name = "M")]
     pub(crate) model: PathBuf,
     /// Vectors to compare with, CSV as `cognate inspect --weights` prints it: task, feature, value; with the header
-    /// `from,task,feature,value` vectors that move (`budget-random`), `from` the number of the example from which they hold
+    /// `from,task,feature,value` vectors that move (`budget-random`), `from` the number of the example from which they hold;
+    /// with a kernel dual coefficients, as `cognate inspect --supports` prints them: round, task, coefficient
     #[arg(long, value_name = "FILE")]
     pub(crate) comparator: Option<PathBuf>,
     /// Print the certificates as JSON

@@ -18,6 +18,7 @@ mod parts;
 mod peak_memory;
 mod progressive;
 mod relation;
+mod remote;
 mod reporting;
 mod rounds;
 mod same_file;
@@ -54,6 +55,9 @@ pub fn run() -> ExitCode {
         Command::Algorithms(algorithms) => commands::algorithms::run(&algorithms),
         Command::Lab(lab) => commands::lab::run(&lab, quiet),
         Command::Demo(demo) => commands::demo::run(&demo, quiet),
+        Command::Serve(serve) => commands::serve::run(&serve),
+        Command::Recover(recover) => commands::recover::run(&recover),
+        Command::Token(token) => commands::token::run(&token),
         Command::Parse(parse) => commands::parse::run(&parse),
     });
     output::exit_code(done)

@@ -81,9 +81,9 @@ fn files(command: &Command) -> Files {
         Command::Predict(args) => {
             files.data("to predict", &args.data);
             files.write("bad-lines", args.bad_lines.as_ref());
-            files.read("the model", Some(&args.model));
+            files.read("the model", args.from.server.is_none().then_some(&args.model));
         }
-        Command::Inspect(args) => files.read("the model", Some(&args.model)),
+        Command::Inspect(args) => files.read("the model", args.model.file.as_ref()),
         Command::Forget(args) => {
             files.read("the model", Some(&args.from));
             files.write("model", Some(&args.model));
@@ -94,7 +94,7 @@ fn files(command: &Command) -> Files {
             files.write("to", Some(&args.to));
         }
         Command::Relations(args) => {
-            files.read("the model", Some(&args.model));
+            files.read("the model", args.model.file.as_ref());
             files.write("svg", args.svg.as_ref());
             files.write("graph", args.graph.as_ref());
         }
@@ -114,7 +114,7 @@ fn files(command: &Command) -> Files {
         Command::Lab(args) => match &args.command {
             LabCommand::List(_) | LabCommand::Run(_) => {}
         },
-        Command::Algorithms(_) => {}
+        Command::Algorithms(_) | Command::Serve(_) | Command::Recover(_) | Command::Token(_) => {}
     }
     files
 }

@@ -5,13 +5,15 @@
 //!
 //! An [`Experiment`] says what it claims, what data it needs and where it departs from the paper, and tests its claims;
 //! `papers` has one file per paper. [`Findings`] are the results of an experiment and how they are written; each [`Claim`]
-//! in them has a [`Verdict`], which is compared with the one on [`Record`]; `data` finds and reads data sets; `runs` learns streams; `fitting` fits all examples at once. [`parallel`] runs jobs side by side;
+//! in them has a [`Verdict`], which is compared with the one on [`Record`]; `data` finds and reads data sets; `runs` learns streams; `fitting` fits all examples at once; `known` keeps what
+//! several experiments need. [`parallel`] runs jobs side by side;
 //! [`statistics`] tells differences from chance, whatever the metric, by what each example contributes to it ([`influence`]).
 
 mod data;
 mod findings;
 mod fitting;
 pub mod influence;
+mod known;
 #[cfg(feature = "measure")]
 pub mod measure;
 mod papers;
@@ -25,6 +27,7 @@ use std::path::{Path, PathBuf};
 
 pub use data::DataSet;
 pub use findings::Findings;
+use known::Known;
 pub use papers::experiments;
 use parallel::Pool;
 pub use record::Record;
@@ -58,9 +61,15 @@ pub struct Lab {
     pub quick: bool,
     /// The threads that run jobs.
     pub pool: Pool,
+    known: Known,
 }
 
 impl Lab {
+    /// A lab that has run nothing yet.
+    pub fn new(data: PathBuf, quick: bool, pool: Pool) -> Self {
+        Self { data, quick, pool, known: Known::default() }
+    }
+
     /// One value for quick runs, another for full ones.
     fn choose<T>(&self, quick: T, full: T) -> T {
         if self.quick { quick } else { full }

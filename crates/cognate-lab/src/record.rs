@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::findings::Findings;
-use crate::verdict::{Claim, Verdict};
+use crate::verdict::{Claim, Verdict, is_ours};
 
 /// Verdicts by experiment, mode and claim.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub struct Record(BTreeMap<String, BTreeMap<String, Claims>>);
 /// Verdicts by claim.
 type Claims = BTreeMap<String, Verdict>;
 
-/// Claims that are not reproduced, or in part.
+/// Some claims of the paper.
 type Less<'a> = Vec<(&'a str, Verdict)>;
 
 /// The name of the mode in a record.
@@ -84,13 +84,21 @@ impl Record {
         }
     }
 
-    /// The verdict on a whole experiment, how many claims it has, and those that are not reproduced; none if no run of
-    /// this mode is on record.
+    /// The verdict on a whole experiment, how many claims of the paper it has, and those that are not reproduced; none if
+    /// no run of this mode is on record.
     pub fn verdict(&self, id: &str, quick: bool) -> Option<(Verdict, usize, Less<'_>)> {
         let claims = self.0.get(id)?.get(mode(quick))?;
-        let less = claims.iter().filter(|(_, verdict)| **verdict != Verdict::Reproduced);
-        let less = less.map(|(claim, verdict)| (claim.as_str(), *verdict)).collect();
-        Some((Verdict::of_parts(claims.values().copied()), claims.len(), less))
+        let claims: Less<'_> = claims
+            .iter()
+            .filter(|(claim, _)| !is_ours(claim))
+            .map(|(claim, verdict)| (claim.as_str(), *verdict))
+            .collect();
+        let (all, verdict) = (claims.len(), Verdict::of_parts(claims.iter().map(|(_, verdict)| *verdict)));
+        Some((
+            verdict,
+            all,
+            claims.into_iter().filter(|(_, verdict)| *verdict != Verdict::Reproduced).collect(),
+        ))
     }
 
     /// What is worse in a run than on record; a claim on record that the run does not judge counts as worse.
@@ -147,6 +155,20 @@ mod tests {
         );
         assert!(Record::parse(r#"{"x":{"full":{"a":"broken"}}}"#).is_err());
         Ok(())
+    }
+
+    #[test]
+    fn what_the_paper_does_not_claim_is_on_record_and_does_not_count() {
+        let theirs = Claim::new("a").test("one", true, "");
+        let ours = Claim::ours("b").test("one", false, "");
+        let findings = Findings { claims: vec![theirs, ours], ..Findings::default() };
+        assert_eq!(findings.verdict(), Verdict::Reproduced);
+        let record = Record::of("x", false, &findings);
+        assert_eq!(record.verdict("x", false), Some((Verdict::Reproduced, 1, vec![])));
+        let better = Findings { claims: vec![Claim::ours("b").test("one", true, "")], ..Findings::default() };
+        assert_eq!(record.worse("x", false, &better), ["a: reproduced on record, not judged now"]);
+        let record = Record::of("x", false, &better);
+        assert_eq!(record.worse("x", false, &findings).len(), 1, "a loss of ours is seen too");
     }
 
     #[test]

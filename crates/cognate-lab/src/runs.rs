@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_rearranged_stream_is_that_shuffle() -> anyhow::Result<()> {
-        let lab = Lab { data: "data".into(), quick: true, pool: Pool::new(None, Arc::default(), true) };
+        let lab = Lab::new("data".into(), true, Pool::new(None, Arc::default(), true));
         let (stream, way) = (random_walk(1.0, 100, 1).stream, Way::coupled(1.0));
         let now = |seed| -> anyhow::Result<f64> { Ok(pass(&lab, &way, rearranged(&stream, seed))?.error()) };
         let served = |seed| -> anyhow::Result<f64> { Ok(pass(&lab, &way, shuffled(&stream, seed))?.error()) };
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn steps_are_1_until_the_relation_moves_and_then_those_of_its_task() -> anyhow::Result<()> {
-        let lab = Lab { data: "data".into(), quick: true, pool: Pool::new(None, Arc::default(), true) };
+        let lab = Lab::new("data".into(), true, Pool::new(None, Arc::default(), true));
         let stream = random_walk(1.0, 2000, 1).stream;
         let parameters =
             json!({ "relation": "covariance", "trace": "none", "shrink": 0, "start": 4, "priming": "50%" });

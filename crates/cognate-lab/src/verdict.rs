@@ -43,12 +43,21 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A claim of a paper, and the tests of it.
+/// A claim of a paper, or a question of ours beside it, and the tests of it.
 #[derive(Debug)]
 pub struct Claim {
     /// What the paper says; its name in the record.
     pub(crate) text: String,
     tests: Vec<Test>,
+}
+
+/// How claims begin that the paper does not make: they are tested and on record, and do not count in the verdict on the
+/// paper's table or figure.
+const OURS: &str = "ours, not the paper's: ";
+
+/// Whether the paper does not make the claim of this name.
+pub(crate) fn is_ours(text: &str) -> bool {
+    text.starts_with(OURS)
 }
 
 /// A test of a claim.
@@ -65,6 +74,16 @@ impl Claim {
     /// A claim, to which tests are added.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), tests: Vec::new() }
+    }
+
+    /// A claim that the paper does not make.
+    pub(crate) fn ours(text: impl std::fmt::Display) -> Self {
+        Self::new(format!("{OURS}{text}"))
+    }
+
+    /// Whether the paper does not make it.
+    pub(crate) fn is_ours(&self) -> bool {
+        is_ours(&self.text)
     }
 
     /// The claim with one more test: its condition with the tolerance, whether it holds, and our figures.

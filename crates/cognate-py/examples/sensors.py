@@ -34,12 +34,12 @@ def main() -> None:
     odd = int(correlations.sum(axis=1).argmin())
     print(f"sensor {odd} is opposed to the others: mean correlation {correlations[odd].sum() / (SENSORS - 1):+.2f}")
     try:
-        figure = learner.plot_relations()
+        axes = learner.plot_relations()
     except ImportError as error:
         print(error)
     else:
         path = Path(__file__).with_name("sensors.png")
-        figure.savefig(path, dpi=120)
+        axes.figure.savefig(path, dpi=120)
         print(f"heatmap: {path.name}")
 
 

@@ -1,7 +1,7 @@
 //! NumPy arrays as tables, without copying.
 
-use cognate::Tasks;
-use cognate::stream::{FeatureValue, Features, Indices, RowTasks, Table, TableError, Values};
+use cognate::stream::{Column, FeatureValue, Features, Frame, Indices, RowTasks, Table, TableError, Values};
+use cognate::{StreamError, Tasks};
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray,
     PyUntypedArrayMethods,
@@ -93,11 +93,46 @@ pub(crate) enum HeldTable<'py> {
     Narrow(PyReadonlyArray2<'py, f32>),
     Wide(PyReadonlyArray2<'py, f64>),
     Columns { columns: Vec<HeldValues<'py>>, rows: usize },
+    Named { columns: Vec<(String, HeldColumn<'py>)>, rows: usize },
+}
+
+/// A column of a frame, held.
+pub(crate) enum HeldColumn<'py> {
+    Numbers(HeldValues<'py>),
+    Texts { codes: HeldIndices<'py>, texts: Vec<String> },
+}
+
+impl<'py> HeldColumn<'py> {
+    /// From an array of numbers, or `(codes, texts)`.
+    fn new(name: &str, column: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let Ok(parts) = column.cast::<PyTuple>() else {
+            return HeldValues::new(&format!("column {name:?} of X"), column).map(Self::Numbers);
+        };
+        let (codes, texts): (Bound<'py, PyAny>, Vec<String>) = parts.extract()?;
+        Ok(Self::Texts { codes: HeldIndices::new(&format!("column {name:?} of X"), &codes)?, texts })
+    }
+
+    fn view(&self) -> PyResult<Column<'_>> {
+        Ok(match self {
+            Self::Numbers(values) => Column::Numbers(values.view()?),
+            Self::Texts { codes, texts } => Column::Texts { codes: codes.view()?, texts: texts.clone() },
+        })
+    }
 }
 
 impl<'py> HeldTable<'py> {
-    /// From `(indptr, indices, data, columns)`, a two-dimensional array, or a list of columns.
+    /// From `(indptr, indices, data, columns)`, `(names, columns, rows)`, a two-dimensional array, or a list of columns.
     pub(crate) fn new(table: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(parts) = table.cast::<PyTuple>()
+            && parts.len() == 3
+        {
+            let (names, columns, rows): (Vec<String>, Vec<Bound<'py, PyAny>>, usize) = parts.extract()?;
+            let held = names.into_iter().zip(columns).map(|(name, column)| {
+                let column = HeldColumn::new(&name, &column)?;
+                Ok((name, column))
+            });
+            return Ok(Self::Named { columns: held.collect::<PyResult<_>>()?, rows });
+        }
         if let Ok(parts) = table.cast::<PyTuple>() {
             let (starts, indices, values, columns): (
                 Bound<'py, PyAny>,
@@ -132,7 +167,11 @@ impl<'py> HeldTable<'py> {
         Err(data_error(format!("X: found {found}; expected two dimensions of float32 or float64")))
     }
 
-    pub(crate) fn view(&self) -> PyResult<Table<'_>> {
+    /// The table; `place` gives columns with names their features.
+    pub(crate) fn view<'t>(
+        &'t self,
+        place: impl FnOnce(Frame<'t>) -> Result<Table<'t>, StreamError>,
+    ) -> PyResult<Table<'t>> {
         let whole = |_| data_error("X: the array is not contiguous; numpy.ascontiguousarray makes it so");
         Ok(match self {
             Self::Sparse { starts, indices, values, columns } => Table::Sparse {
@@ -153,19 +192,39 @@ impl<'py> HeldTable<'py> {
                 columns: columns.iter().map(HeldValues::view).collect::<PyResult<_>>()?,
                 rows: *rows,
             },
+            Self::Named { columns, rows } => {
+                let viewed = columns.iter().map(|(name, column)| Ok((name.clone(), column.view()?)));
+                let frame = Frame { columns: viewed.collect::<PyResult<_>>()?, rows: *rows };
+                return place(frame).map_err(Raised::raised);
+            }
         })
     }
 }
 
-/// The tasks of rows: none, one, an array of numbers, or a list of names and numbers.
-pub(crate) fn row_tasks(tasks: &Bound<'_, PyAny>, known: &Tasks, rows: usize) -> PyResult<RowTasks> {
+impl HeldTable<'_> {
+    /// Whether features are columns with names.
+    pub(crate) fn has_names(&self) -> bool {
+        matches!(self, Self::Named { .. })
+    }
+}
+
+/// The tasks of rows: none, which stands for `unnamed`, one, an array of numbers, or a list of names and numbers.
+pub(crate) fn row_tasks(
+    tasks: &Bound<'_, PyAny>,
+    known: &Tasks,
+    rows: usize,
+    unnamed: Option<&str>,
+) -> PyResult<RowTasks> {
     let mut found = RowTasks::new(known);
     if tasks.is_none() {
-        found.push(known, UNNAMED).map_err(Raised::raised)?;
+        found.push(known, unnamed.unwrap_or(UNNAMED)).map_err(Raised::raised)?;
         return Ok(found);
     }
     if let Ok(list) = tasks.cast::<PyList>() {
-        for task in list {
+        for (at, task) in list.iter().enumerate() {
+            if at % TASKS_BETWEEN == TASKS_BETWEEN - 1 {
+                tasks.py().check_signals()?;
+            }
             push_task(&mut found, known, &task)?;
         }
     } else if tasks.cast::<PyUntypedArray>().is_ok() {
@@ -188,6 +247,9 @@ pub(crate) fn row_tasks(tasks: &Bound<'_, PyAny>, known: &Tasks, rows: usize) ->
         Err(TableError::Length { what: "tasks", found: found.len(), expected: rows }.raised())
     }
 }
+
+/// Tasks that are looked up between two looks for signals.
+const TASKS_BETWEEN: usize = 1 << 16;
 
 /// Name of the task of examples that name none, as in files.
 const UNNAMED: &str = "default";
@@ -213,7 +275,7 @@ fn task_number(task: &Bound<'_, PyAny>) -> PyResult<i64> {
         .ok_or_else(|| data_error(format!("task: found {}; expected a name or a whole number", shown(task))))
 }
 
-fn shown(value: &Bound<'_, PyAny>) -> String {
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     let text =
         value.repr().map_or_else(|_| "something that cannot be shown".to_owned(), |text| text.to_string());
     if text.chars().count() > 60 { format!("{}…", text.chars().take(60).collect::<String>()) } else { text }
@@ -230,14 +292,9 @@ pub(crate) fn task_name(task: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     }
 }
 
-/// The label of an example, a real number or that of a class, or none.
-pub(crate) fn label(label: &Bound<'_, PyAny>, real: bool) -> PyResult<Option<f64>> {
-    if label.is_none() {
-        return Ok(None);
-    }
-    let number = label.extract::<f64>();
-    let expected = if real { "a number" } else { "-1 or +1, or 0 or 1" };
-    number.map(Some).map_err(|_| data_error(format!("label: found {}; expected {expected}", shown(label))))
+/// The label of an example where labels are real numbers.
+pub(crate) fn real_label(label: &Bound<'_, PyAny>) -> PyResult<f64> {
+    label.extract().map_err(|_| data_error(format!("label: found {}; expected a number", shown(label))))
 }
 
 /// Passes on features given as a dictionary or as a pair of arrays; whether they have names is asked first.
@@ -246,7 +303,7 @@ pub(crate) fn with_features<R>(
     use_them: impl FnOnce(Features<'_>) -> PyResult<R>,
 ) -> PyResult<R> {
     if let Ok(cells) = x.cast::<PyDict>() {
-        return match cells.keys().iter().next() {
+        return match cells.iter().next().map(|(key, _)| key) {
             Some(key) if key.is_instance_of::<PyString>() => named(cells, use_them),
             Some(_) => use_them(Features::Numbered(&numbered(cells)?)),
             // Without features there is nothing to tell names from numbers by.

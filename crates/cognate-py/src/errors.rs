@@ -2,7 +2,7 @@
 
 use cognate::InteractionFileError;
 use cognate::fit::FitError;
-use cognate::model::OpenError;
+use cognate::model::{ContributionError, OpenError};
 use cognate::stream::TableError;
 use cognate::{ConfigError, Hint, NamedColumn, RunError, SnapshotError, StreamError, UnknownTask};
 use pyo3::prelude::*;
@@ -16,6 +16,7 @@ mod classes {
     import_exception!(cognate.errors, FitError);
     import_exception!(cognate.errors, RunError);
     import_exception!(cognate.errors, SnapshotError);
+    import_exception!(cognate.errors, UnsortedError);
 }
 
 /// An error that Python knows.
@@ -58,6 +59,9 @@ impl Raised for OpenError {
 
 impl Raised for TableError {
     fn raised(self) -> PyErr {
+        if matches!(self, Self::Order { .. }) {
+            return classes::UnsortedError::new_err(self.to_string());
+        }
         data_error(self.to_string())
     }
 }
@@ -72,6 +76,7 @@ impl Raised for StreamError {
     fn raised(self) -> PyErr {
         match &self {
             Self::Io { .. } => classes::FileError::new_err(self.to_string()),
+            Self::Table(error @ TableError::Order { .. }) => error.clone().raised(),
             _ => data_error(advised(&self, self.hint())),
         }
     }
@@ -158,6 +163,15 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::Supports => "`cognate inspect --supports` lists the examples that it keeps",
         _ => return None,
     })
+}
+
+impl Raised for ContributionError {
+    fn raised(self) -> PyErr {
+        match self {
+            Self::Stream(error) => error.raised(),
+            other => data_error(other.to_string()),
+        }
+    }
 }
 
 impl Raised for RunError {

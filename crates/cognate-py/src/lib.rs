@@ -1,12 +1,17 @@
 //! The native half of the Python package `cognate`: it only translates.
 //!
-//! `model` is the class that Python wraps, `arrays` turns NumPy arrays into tables without copying them, `errors` turns
-//! errors into exceptions. Parameters cross as JSON text, arrays as views, pickles as model files; whatever takes long
+//! `model` is the class that Python wraps, `held` what it holds and who may use it when, `tables` what it does with whole
+//! tables, `arrays` turns NumPy arrays into tables without copying them, `labels` knows what users call labels, `watch` counts,
+//! `background` hears Ctrl-C, `errors` turns errors into exceptions. Parameters cross as JSON text, arrays as views, pickles as model files; whatever takes long
 //! lets other Python threads run, and hears Ctrl-C.
 
 mod arrays;
+mod background;
 mod errors;
+mod held;
+mod labels;
 mod model;
+mod tables;
 mod watch;
 
 use pyo3::prelude::*;
@@ -17,7 +22,7 @@ mod _native {
     #[pymodule_export]
     use super::model::{Counts, Model};
     #[pymodule_export]
-    use super::{algorithms, default_learner, schema};
+    use super::{algorithms, default_learner, schema, version};
 }
 
 /// The registry of learners, as JSON.
@@ -42,4 +47,10 @@ fn schema() -> String {
 #[pyfunction]
 fn default_learner() -> &'static str {
     cognate::LearnerConfig::default().id()
+}
+
+/// The version of the package.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
 }

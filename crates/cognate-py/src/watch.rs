@@ -1,7 +1,6 @@
 //! Observers of a model while it learns: curves for pictures, the progressive table, and Ctrl-C.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 use cognate::fit::Kind;
 use cognate::metrics::{Auc, Curve, Metrics, Ranking, Tally};
@@ -9,22 +8,12 @@ use cognate::run::{Observer, Progress, RoundReport};
 use cognate::{Model, TaskId, Tasks};
 use pyo3::prelude::*;
 
+use crate::background::Patience;
+
 /// Most points of the curve of everything, and of a task's; most tasks that have one.
 const POINTS: usize = 1024;
 const TASK_POINTS: usize = 128;
 const TASKS: usize = 64;
-
-/// How often Python is asked for signals.
-const PATIENCE: Duration = Duration::from_millis(100);
-
-/// The exception of a signal, such as Ctrl-C.
-#[expect(
-    clippy::redundant_closure_for_method_calls,
-    reason = "the method is not general enough in its lifetime"
-)]
-pub(crate) fn signals() -> PyResult<()> {
-    Python::attach(|py| py.check_signals())
-}
 
 /// Learning curves and margins since the model came into this process.
 pub(crate) struct Curves {
@@ -40,7 +29,7 @@ impl Default for Curves {
 }
 
 impl Curves {
-    fn count(&mut self, report: &RoundReport, is_class: bool) {
+    pub(crate) fn count(&mut self, report: &RoundReport, is_class: bool) {
         let RoundReport { task, label, weight, margin, mistake, queried, .. } = *report;
         if is_class {
             self.ranking.count(task, label, weight, margin);
@@ -114,45 +103,48 @@ impl Table {
     }
 }
 
-/// All observers of a run.
-pub(crate) struct Watch<'a> {
-    curves: &'a mut Curves,
+/// What a run looks after from turn to turn.
+pub(crate) struct Looked<'a> {
     table: Option<&'a mut Table>,
-    looked: Instant,
-    interrupted: Option<PyErr>,
+    patience: Patience,
 }
 
-impl<'a> Watch<'a> {
-    pub(crate) fn new(curves: &'a mut Curves, table: Option<&'a mut Table>) -> Self {
-        Self { curves, table, looked: Instant::now(), interrupted: None }
+impl<'a> Looked<'a> {
+    pub(crate) fn new(table: Option<&'a mut Table>) -> Self {
+        Self { table, patience: Patience::new() }
+    }
+
+    /// Asks Python for signals.
+    pub(crate) fn look(&mut self) {
+        self.patience.go_on();
     }
 
     /// The exception of the signal that stopped the run.
     pub(crate) fn finish(self) -> PyResult<()> {
-        self.interrupted.map_or(Ok(()), Err)
+        self.patience.finish()
     }
 }
 
-impl Observer for Watch<'_> {
+/// All observers of a turn.
+pub(crate) struct Watch<'a, 'b> {
+    pub(crate) curves: &'a mut Curves,
+    pub(crate) looked: &'a mut Looked<'b>,
+}
+
+impl Observer for Watch<'_, '_> {
     fn observe(&mut self, report: &RoundReport, _: &Tasks, metrics: &Metrics) {
         let is_class = metrics.total().kind() == Some(Kind::Classification);
         self.curves.count(report, is_class);
-        if let Some(table) = &mut self.table {
+        if let Some(table) = &mut self.looked.table {
             table.observe(metrics, &self.curves.ranking);
         }
     }
 
     fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
-        if self.looked.elapsed() < PATIENCE {
-            return ControlFlow::Continue(());
-        }
-        self.looked = Instant::now();
-        match signals() {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                self.interrupted = Some(error);
-                ControlFlow::Break(())
-            }
+        if self.looked.patience.interrupted.is_none() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     }
 }

@@ -14,14 +14,26 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cognate import CognateClassifier, ConfigError, ConvexMultitaskClassifier, ConvexMultitaskRegressor, Learner
+from cognate import (
+    CognateClassifier,
+    CognateRegressor,
+    ConfigError,
+    ConvexMultitaskClassifier,
+    ConvexMultitaskRegressor,
+    Learner,
+)
 
-ALL = [CognateClassifier(passes=5, random_state=0), ConvexMultitaskClassifier(), ConvexMultitaskRegressor()]
+ALL = [
+    CognateClassifier(passes=5, random_state=0),
+    CognateRegressor(passes=5, random_state=0),
+    ConvexMultitaskClassifier(),
+    ConvexMultitaskRegressor(),
+]
 
 
 def _expected(estimator) -> dict[str, str]:
     """An online learner learns one row after the other: a row of weight 2 is not two rows in other places of a shuffle."""
-    kinds = ["dense", "sparse"] if isinstance(estimator, CognateClassifier) else []
+    kinds = ["dense", "sparse"] if isinstance(estimator, CognateClassifier | CognateRegressor) else []
     return {f"check_sample_weight_equivalence_on_{kind}_data": "the order of rows matters" for kind in kinds}
 
 

@@ -119,7 +119,7 @@ def test_a_bad_label_far_down_a_table_refuses_all_of_it(loss: str, bad: float) -
 
 
 def test_real_labels_need_a_loss_for_them() -> None:
-    with pytest.raises(DataError, match="found label 2.5; expected -1 or .1, or 0 or 1 .*`squares`"):
+    with pytest.raises(DataError, match="label: found 2.5; expected -1 or .1, or 0 or 1.*`squares`"):
         Learner().learn_one({0: 1.0}, 2.5)
     with pytest.raises(ConfigError, match="quantile"):
         Learner("adaptive", loss={"quantile": {"q": 1.5}})
@@ -171,7 +171,7 @@ def test_it_is_shown_by_root_mean_squared_errors() -> None:
     model = Learner("adaptive", loss="squares", tasks=["a", "silent"])
     assert repr(model) == "Learner('adaptive'): 2 tasks, 0 examples"
     model.learn_one({0: 1.0}, 3.0, "a")
-    assert repr(model).endswith("1 examples, RMSE 3, constant guess 3")
+    assert repr(model).endswith("1 example, RMSE 3, constant guess 3")
     html = model._repr_html_()
     assert "<th>RMSE</th>" in html and "F1" not in html and "%" not in html
     assert all(task["error"] is None and task["f1"] is None for task in model.metrics_["tasks"])

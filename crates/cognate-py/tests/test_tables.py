@@ -10,7 +10,7 @@ import polars
 import pyarrow
 import pytest
 from conftest import Stream
-from scipy.sparse import csc_matrix, csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix
 
 from cognate import DataError, Learner
 
@@ -19,6 +19,12 @@ def learnt(X, stream: Stream, tasks=None) -> bytes:
     model = Learner("perceptron").partial_fit(X, stream.y, stream.tasks if tasks is None else tasks)
     assert len(model.decision_function(X, "1")) == len(stream.y)
     return model._model.to_bytes()
+
+
+def predicted(X, stream: Stream) -> list[float]:
+    """Margins of the first rows, which are few enough to be looked at one by one."""
+    model = Learner("perceptron").partial_fit(X, stream.y, stream.tasks)
+    return model.decision_function(X[:7], stream.tasks[:7]).tolist()
 
 
 def widths(X: csr_matrix, index, value) -> csr_matrix:
@@ -46,12 +52,12 @@ def test_every_layout_is_the_same_rows(stream: Stream) -> None:
         dense,
         np.asfortranarray(dense),
         dense.tolist(),
-        frame,
-        polars.from_pandas(frame),
-        arrow,
-        arrow.to_batches()[0],
-        Capsule(arrow),
     ]:
+        assert learnt(X, stream) == expected, type(X)
+    # Columns with names are features with names.
+    expected, margins = learnt(frame, stream), predicted(stream.X, stream)
+    assert predicted(frame, stream) == margins
+    for X in [polars.from_pandas(frame), arrow, arrow.to_batches()[0], Capsule(arrow)]:
         assert learnt(X, stream) == expected, type(X)
 
 
@@ -84,38 +90,32 @@ def test_every_way_to_say_tasks(stream: Stream) -> None:
 def test_labels_of_either_kind(stream: Stream) -> None:
     for y in [stream.y > 0, (stream.y > 0).astype(int), stream.y.astype(np.float32), stream.y.tolist()]:
         model = Learner("perceptron").partial_fit(stream.X, y, stream.tasks)
-        assert model._model.to_bytes() == learnt(stream.X, stream)
+        signs = Learner("perceptron").partial_fit(stream.X, stream.y, stream.tasks)
+        assert model.decision_function(stream.X, 1).tolist() == signs.decision_function(stream.X, 1).tolist()
 
 
 def test_whole_columns_of_numbers_go_with_others() -> None:
     frame = pandas.DataFrame({"a": [1, 0], "b": [True, False], "c": [0.5, 0.5]})
     model = Learner("perceptron").partial_fit(frame, [1, -1])
-    assert model.weights() == {0: 1.0, 1: 1.0}
+    assert model.weights() == {"a": 1.0, "b": 1.0}
 
 
 def test_what_is_wrong_is_told_with_its_place(stream: Stream) -> None:
     dense, n = stream.X.toarray(), len(stream.y)
-    bad = stream.X.copy()
-    bad.indices = bad.indices[::-1].copy()
     negative = stream.X.copy()
     negative.indices = negative.indices.copy()
     negative.indices[stream.X.indptr[3]] = -4
     holes = dense.copy()
     holes[17, 2] = np.nan
     for X, message in [
-        (bad, "row 0: feature index .* after .*; indices must increase"),
         (negative, "row 3: feature index -4; expected 0 to 29"),
-        (holes, "row 17: found value NaN; expected a finite number"),
-        (dense.astype(complex), "X: found an array of complex128 with 2 dimensions; expected two dimensions of float32"),
-        (dense.astype(object), "X: found an array of object"),
-        (dense[:, ::2], "X: the array is not contiguous; numpy.ascontiguousarray"),
+        (holes, "row 17: found value NaN in column 2; expected a finite number"),
+        (dense.astype(complex), "X: found an array of complex128; expected numbers"),
         (dense[0], "X: found an array of float64 with 1 dimensions"),
-        (dense.astype(int), "X: found an array of int64"),
-        (csc_matrix(stream.X), r"X: found csc_matrix; X.tocsr\(\)"),
         (stream.X[:9], f"there are {n} tasks; expected 9"),
-        (pandas.DataFrame({"a": ["x"] * n}), "column 0 of X: found an array of (object|str)"),
-        ([[1.0], [1.0, 2.0]], "X: .*expected a CSR matrix"),
-        ("text", "X: found str; expected a CSR matrix"),
+        (pandas.DataFrame({"a": [object()] * n}), 'column "a" of X: found <object'),
+        ([[1.0], [1.0, 2.0]], "X: .*expected a sparse matrix"),
+        ("text", "X: found str; expected a sparse matrix"),
         (None, "X: found NoneType"),
     ]:
         model = Learner("perceptron")
@@ -125,7 +125,7 @@ def test_what_is_wrong_is_told_with_its_place(stream: Stream) -> None:
     for y, message in [
         (stream.y[:-1], f"there are {n - 1} labels; expected {n}"),
         (stream.y * 3, "row 0: found label"),
-        (np.array(["yes"] * n), "y: found an array of <U3"),
+        (np.array(["yes", "no", "maybe"] * n)[:n], "y: found the labels 'maybe', 'no', 'yes'; expected two"),
         (stream.y.reshape(-1, 1), "y: found an array of float64 with 2 dimensions"),
         (np.where(np.arange(n) == 5, 0.0, -1.0), "row 5: found label 0 after label -1"),
     ]:

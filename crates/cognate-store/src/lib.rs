@@ -27,16 +27,22 @@
 //! | `segment` | what is a file of the log, and where does it end? |
 //! | `log` | how is a group appended, and what is left after a crash? |
 //! | `store` | how do snapshots and the log make one state that survives? |
+//! | `salvage` | what is left of a log that was damaged? |
 //! | `error` | what can go wrong? |
+//! | `world` | for tests: a file system that keeps, at a crash, a random part of what was not synced, and fails any call |
 
 mod disk;
 mod error;
 mod frame;
 mod log;
+mod salvage;
 mod segment;
 mod store;
+#[cfg(feature = "testing")]
+pub mod world;
 
 pub use disk::{Disk, DiskFile, RealDisk};
 pub use error::StoreError;
 pub use log::{Group, Recovered};
-pub use store::{Opening, Snapshot, Store, StoreOptions};
+pub use salvage::{Salvaged, salvage};
+pub use store::{Opening, Snapshot, Store, StoreOptions, Unwritten};

@@ -255,6 +255,24 @@ impl<D: Disk> Log<D> {
         Ok(())
     }
 
+    /// Removes all segments: a snapshot holds all that they do. Entries go on where they were.
+    pub(crate) fn remove_all(&mut self) -> Result<(), StoreError> {
+        self.active = None;
+        self.before = 0;
+        while let Some(first) = self.segments.first().copied() {
+            let path = self.folder.join(segment::name(first));
+            self.disk.remove(&path).map_err(StoreError::io("cannot remove a segment of the log", &path))?;
+            self.segments.remove(0);
+        }
+        self.disk.sync_folder(&self.folder).map_err(StoreError::io("cannot sync the folder", &self.folder))
+    }
+
+    /// Goes on after this entry: those before it were never logged.
+    pub(crate) fn skip_to(&mut self, seq: u64) {
+        debug_assert!(self.segments.is_empty(), "entries are logged without gaps");
+        self.next = self.next.max(seq + 1);
+    }
+
     /// How much of the disk the log takes, about.
     pub(crate) fn segments(&self) -> usize {
         self.segments.len()

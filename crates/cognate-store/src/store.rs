@@ -154,8 +154,25 @@ impl<D: Disk> Store<D> {
     /// When it cannot be written: the older snapshot and the log stay, and entries can still be appended.
     pub fn save_snapshot(&mut self, state: &[u8], beside_it: &[u8]) -> Result<(), StoreError> {
         let seq = self.last();
-        self.replace(&beside(seq), beside_it)?;
-        self.replace(&name(seq), state)?;
+        write_snapshot(self.log.disk(), &self.folder, seq, (state, beside_it))?;
+        self.finish_snapshot(seq)
+    }
+
+    /// The same in parts: this takes the state as it is after all entries, which someone else writes while entries are appended;
+    /// [`Self::finish_snapshot`] is told when it is there. One at a time.
+    pub fn begin_snapshot(&self, state: Vec<u8>, beside: Vec<u8>) -> Unwritten<D>
+    where
+        D: Clone,
+    {
+        let (disk, folder, seq) = (self.log.disk().clone(), self.folder.clone(), self.last());
+        Unwritten { disk, folder, snapshot: Snapshot { seq, state, beside } }
+    }
+
+    /// The snapshot after this entry is on disk: what came before is removed.
+    ///
+    /// # Errors
+    /// When it cannot be removed; nothing is lost by that.
+    pub fn finish_snapshot(&mut self, seq: u64) -> Result<(), StoreError> {
         self.snapshots.retain(|older| *older != seq);
         self.snapshots.push(seq);
         while let [older, _, ..] = self.snapshots[..] {
@@ -166,19 +183,19 @@ impl<D: Disk> Store<D> {
         self.log.remove_up_to(seq)
     }
 
-    /// Writes a file under another name, syncs and renames it, and reads it again: what it stands for goes only when it can be read.
-    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let (unfinished, path) = (self.folder.join(UNFINISHED), self.folder.join(name));
-        let disk = self.log.disk();
-        let written = write_new(disk, &unfinished, bytes).and_then(|()| disk.rename(&unfinished, &path));
-        written.map_err(StoreError::io("cannot write the snapshot", &path))?;
-        disk.sync_folder(&self.folder).map_err(StoreError::io("cannot sync the folder", &self.folder))?;
-        let again = disk.open(&path).and_then(|file| read_all(&file));
-        if again.map_err(StoreError::io("cannot read the snapshot", &path))? != bytes {
-            let what = "the snapshot is not what was written";
-            return Err(StoreError::Damaged { path, offset: 0, what });
+    /// Saves the state after an entry up to which none is logged any more, with something beside it, and removes the log: from then on
+    /// there are only snapshots, until entries are appended again.
+    ///
+    /// # Errors
+    /// As [`Self::save_snapshot`].
+    pub fn save_without_log(&mut self, seq: u64, state: &[u8], beside_it: &[u8]) -> Result<(), StoreError> {
+        if self.log.segments() == 0 {
+            self.log.skip_to(seq);
+            return self.save_snapshot(state, beside_it);
         }
-        Ok(())
+        // What is still logged ends here, so that a crash before it is removed leaves log and snapshot that fit.
+        self.save_snapshot(state, beside_it)?;
+        self.log.remove_all()
     }
 
     /// Removes a file that may have gone already, with a crash on the way.
@@ -191,6 +208,55 @@ impl<D: Disk> Store<D> {
             _ => Ok(()),
         }
     }
+}
+
+/// A snapshot that is to be written, by whoever has the time.
+#[derive(Debug)]
+pub struct Unwritten<D> {
+    disk: D,
+    folder: PathBuf,
+    snapshot: Snapshot,
+}
+
+impl<D: Disk> Unwritten<D> {
+    /// The snapshot.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Writes it, and waits until it is on disk.
+    ///
+    /// # Errors
+    /// When it cannot be written: the older snapshot stays.
+    pub fn write(&self) -> Result<(), StoreError> {
+        let Snapshot { seq, state, beside } = &self.snapshot;
+        write_snapshot(&self.disk, &self.folder, *seq, (state, beside))
+    }
+}
+
+/// Writes a state, and before it what is beside it.
+fn write_snapshot(
+    disk: &impl Disk,
+    folder: &Path,
+    seq: u64,
+    (state, beside_it): (&[u8], &[u8]),
+) -> Result<(), StoreError> {
+    replace(disk, folder, &beside(seq), beside_it)?;
+    replace(disk, folder, &name(seq), state)
+}
+
+/// Writes a file under another name, syncs and renames it, and reads it again: what it stands for goes only when it can be read.
+fn replace(disk: &impl Disk, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    let (unfinished, path) = (folder.join(UNFINISHED), folder.join(name));
+    let written = write_new(disk, &unfinished, bytes).and_then(|()| disk.rename(&unfinished, &path));
+    written.map_err(StoreError::io("cannot write the snapshot", &path))?;
+    disk.sync_folder(folder).map_err(StoreError::io("cannot sync the folder", folder))?;
+    let again = disk.open(&path).and_then(|file| read_all(&file));
+    if again.map_err(StoreError::io("cannot read the snapshot", &path))? != bytes {
+        let what = "the snapshot is not what was written";
+        return Err(StoreError::Damaged { path, offset: 0, what });
+    }
+    Ok(())
 }
 
 /// Writes a file anew and waits until it is on disk.

@@ -132,6 +132,14 @@ impl<'a> SparseView<'a> {
     pub fn norm_squared(self) -> f64 {
         self.values.iter().map(|value| value * value).sum()
     }
+
+    /// Whether that is finite; nearly always told without waiting for one sum after the other.
+    #[inline]
+    pub(crate) fn has_norm(self) -> bool {
+        const LARGE: u64 = 1e140_f64.to_bits();
+        let largest = self.values.iter().fold(0, |largest, value| largest.max(value.abs().to_bits()));
+        largest < LARGE || self.norm_squared().is_finite()
+    }
 }
 
 /// One labelled example, borrowed from its stream.

@@ -12,19 +12,15 @@ const LOOKED_AT: usize = 64;
 pub(crate) fn fingerprint(example: Example<'_>) -> u64 {
     let (indices, values) = (example.features.indices(), example.features.values());
     let step = indices.len().div_ceil(LOOKED_AT).max(1);
-    let mut hash = mixed(u64::from(example.task.0) << 32 | indices.len() as u64);
+    let begin = mixed(u64::from(example.task.0) << 32 | indices.len() as u64);
     // Products do not wait for each other; only their sum does.
-    let mut add = |(index, value): (&u32, &f64)| {
+    let add = |hash: u64, (index, value): (&u32, &f64)| {
         let (value, place) = (value.to_bits() ^ 0x9e37_79b9_7f4a_7c15, u64::from(*index));
         let product = u128::from(value) * u128::from(place ^ 0xd1b5_4a32_d192_ed03);
-        hash = hash.wrapping_add((product >> 64) as u64 ^ product as u64);
+        hash.wrapping_add((product >> 64) as u64 ^ product as u64)
     };
     let pairs = indices.iter().zip(values);
-    if step == 1 {
-        pairs.for_each(&mut add);
-    } else {
-        pairs.step_by(step).for_each(&mut add);
-    }
+    let hash = if step == 1 { pairs.fold(begin, add) } else { pairs.step_by(step).fold(begin, add) };
     mixed(hash) >> (64 - BITS)
 }
 

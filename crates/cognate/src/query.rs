@@ -215,6 +215,8 @@ enum Source {
 impl Asker {
     pub(crate) fn new(query: QueryConfig, seed: u64, draws: &Draws) -> Self {
         let source = match draws {
+            // Without a draw a generator would be made for nothing, for every example that comes alone.
+            _ if query.is_all() => Source::Given(Vec::new()),
             Draws::Seeded => Source::Seeded { rng: Box::new(generator(seed, QUERY_STREAM)), next: 0 },
             Draws::Given(draws) => Source::Given(draws.clone()),
         };

@@ -2,11 +2,12 @@
 
 mod classes;
 mod rare;
+mod turns;
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use crate::algorithms::Unfit;
+use crate::algorithms::{Protocol, Unfit};
 use crate::example::{Example, TaskId};
 use crate::fit::Kind;
 use crate::hint::Hint;
@@ -16,9 +17,8 @@ use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::query::Asker;
 use crate::readable::readable;
-use crate::stream::pipeline::for_each_batch;
 use crate::stream::rounds::{Grouper, Round};
-use crate::stream::{Batch, Order, Stream, StreamConfig, StreamError};
+use crate::stream::{Batch, Order, StreamConfig, StreamError};
 use crate::tasks::Tasks;
 
 pub use crate::query::Draws;
@@ -26,6 +26,8 @@ use classes::ClassLines;
 pub use classes::ClassReport;
 pub use rare::Rare;
 use rare::{check_fit, check_rare};
+pub(crate) use turns::learn;
+pub use turns::{Turns, learn_in_turns};
 
 /// What happened to one example.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -265,34 +267,6 @@ impl RunError {
     }
 }
 
-/// Learns a stream to its end, or until the observer breaks: [`Model::learn`].
-pub(crate) fn learn(
-    model: &mut Model,
-    stream: &mut dyn Stream,
-    options: &RunOptions,
-    observer: &mut dyn Observer,
-) -> Result<Progress, RunError> {
-    if model.learner.as_online().is_none() {
-        return Err(RunError::Batch { learner: model.learner.about().id });
-    }
-    let (was_undecided, rounds) = (model.is_undecided(), model.rounds);
-    let (columns, labels) = (model.columns.clone(), model.labels.clone());
-    model.agree_on_naming(stream.naming())?;
-    model.metrics.begin_run();
-    let learnt = learn_stream(model, stream, options, observer);
-    // Tasks of a round that did not come to its end were named, but not met.
-    model.tasks.keep_first(model.learner.as_inspect().tasks());
-    if model.rounds > rounds || learnt.as_ref().is_err_and(RunError::has_learnt) {
-        model.settle_format();
-    } else {
-        (model.columns, model.labels) = (columns, labels);
-        if was_undecided {
-            model.undecide();
-        }
-    }
-    learnt
-}
-
 /// Learns examples whose tasks and names the model has met: [`crate::model::Rows::learn`].
 pub(crate) fn learn_met(
     model: &mut Model,
@@ -303,47 +277,15 @@ pub(crate) fn learn_met(
         return Err(RunError::Batch { learner: model.learner.about().id });
     }
     let options = RunOptions::default();
-    let mut run = Run::new(model, vec!["rows".to_owned()], &options, observer);
-    let learnt = run.learn(model, batch).and_then(|()| run.finish(model)).map(|()| {
+    // Only rounds are told where their examples come from.
+    let inputs = if model.config.simultaneous { vec!["rows".to_owned()] } else { Vec::new() };
+    let mut run = Run::new(model, inputs, &options, observer);
+    let learnt = run.learn(model, batch, observer).and_then(|()| run.finish(model, observer)).map(|()| {
         // There is nothing left to stop.
-        let _ = run.aside.observer.batch_done(Progress::default(), model);
+        let _ = observer.batch_done(Progress::default(), model);
     });
     model.tasks.keep_first(model.learner.as_inspect().tasks());
     learnt
-}
-
-fn learn_stream(
-    model: &mut Model,
-    stream: &mut dyn Stream,
-    options: &RunOptions,
-    observer: &mut dyn Observer,
-) -> Result<Progress, RunError> {
-    let (mut progress, rounds) = (Progress::default(), model.rounds);
-    let mut run = Run::new(model, stream.input_names(), options, observer);
-    let (mut failed, mut stopped) = (None, false);
-    for_each_batch(stream, options.passes, options.threads, |batch| {
-        progress.position = batch.position();
-        progress.skipped += batch.skipped();
-        progress.passes += u32::from(batch.ends_pass);
-        if let Err(error) = introduce(model, batch).and_then(|()| run.learn(model, batch)) {
-            failed = Some(error);
-            return ControlFlow::Break(());
-        }
-        if model.rounds > rounds {
-            model.settle_format();
-        }
-        let flow = run.aside.observer.batch_done(progress, model);
-        stopped = flow.is_break();
-        flow
-    })?;
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    // A run may be stopped in the middle of a round, which is then left out.
-    if !stopped {
-        run.finish(model)?;
-    }
-    Ok(progress)
 }
 
 /// Makes the model know the tasks and the names of features that appear for the first time.
@@ -366,25 +308,42 @@ fn introduce(model: &mut Model, batch: &Batch) -> Result<(), RunError> {
     Ok(())
 }
 
+/// Checks that a batch whose tasks and names the model knows can be learnt: nothing but a learner that diverges refuses it then.
+pub(crate) fn check_batch(model: &Model, batch: &Batch) -> Result<(), RunError> {
+    let (about, tasks) = (model.learner.about(), model.tasks.len());
+    if about.protocol == Protocol::Batch {
+        return Err(RunError::Batch { learner: about.id });
+    }
+    if let Some(limit) = about.most_tasks.filter(|limit| tasks > *limit) {
+        return Err(RunError::TooManyTasks { learner: about.id, tasks, limit });
+    }
+    if let Some(least) = model.learner.as_inspect().budget_for(tasks) {
+        return Err(RunError::SmallBudget { learner: about.id, tasks, least });
+    }
+    check_rare(about, batch)?;
+    check_fit(model, batch)
+}
+
 /// A run under way: how rounds are made, where examples do not come one by one, and what it keeps at hand.
-struct Run<'a> {
+struct Run {
     rounds: Option<(Grouper, LearnRound)>,
     classes: Option<ClassLines>,
-    aside: Aside<'a>,
+    outcomes: Vec<Outcome>,
+    asker: Asker,
 }
 
 /// What a run keeps at hand beside its model.
 struct Aside<'a> {
-    outcomes: Vec<Outcome>,
-    asker: Asker,
+    outcomes: &'a mut Vec<Outcome>,
+    asker: &'a mut Asker,
     observer: &'a mut dyn Observer,
 }
 
 /// What is done with a whole round.
 type LearnRound = fn(&mut Model, &Round, &mut Aside<'_>) -> Result<(), RunError>;
 
-impl<'a> Run<'a> {
-    fn new(model: &Model, inputs: Vec<String>, options: &RunOptions, observer: &'a mut dyn Observer) -> Self {
+impl Run {
+    fn new(model: &Model, inputs: Vec<String>, options: &RunOptions, observer: &dyn Observer) -> Self {
         let asker = Asker::new(model.config.query, model.config.seed.unwrap_or_default(), &options.draws);
         let rounds: Option<(Grouper, LearnRound)> = match options.serve {
             // The tasks that a model has met need not be all of a round: some may never have been served.
@@ -396,32 +355,29 @@ impl<'a> Run<'a> {
         };
         let follows = model.config.one_vs_all && observer.follows_classes();
         let classes = follows.then(|| ClassLines::new(model));
-        Self { rounds, classes, aside: Aside { outcomes: Vec::new(), asker, observer } }
+        Self { rounds, classes, outcomes: Vec::new(), asker }
     }
 
     /// Learns a batch whose tasks and names the model knows.
-    fn learn(&mut self, model: &mut Model, batch: &Batch) -> Result<(), RunError> {
-        let about = model.learner.about();
-        if let Some(limit) = about.most_tasks.filter(|limit| model.tasks.len() > *limit) {
-            return Err(RunError::TooManyTasks { learner: about.id, tasks: model.tasks.len(), limit });
-        }
-        let tasks = model.tasks.len();
-        if let Some(least) = model.learner.as_inspect().budget_for(tasks) {
-            return Err(RunError::SmallBudget { learner: about.id, tasks, least });
-        }
-        check_rare(about, batch)?;
-        check_fit(model, batch)?;
-        let Self { rounds, classes, aside } = self;
+    fn learn(
+        &mut self,
+        model: &mut Model,
+        batch: &Batch,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        check_batch(model, batch)?;
+        let Self { rounds, classes, outcomes, asker } = self;
+        let aside = &mut Aside { outcomes, asker, observer };
         let is_plain = aside.asker.asks_all() && !batch.has_unlabelled() && !batch.has_zero_weights();
         match rounds {
             // What a line is predicted as is known only before any of its examples is learnt.
             None if is_plain && classes.is_none() => {
-                let (outcomes, weighed) = (&mut aside.outcomes, model.weigh_all(batch));
-                model.learner.as_learn_one().learn_batch(&weighed, outcomes);
-                check_finite(batch, outcomes, model, |at| at as u64 + 1)?;
+                let weighed = model.weigh_all(batch);
+                model.learner.as_learn_one().learn_batch(&weighed, aside.outcomes);
+                check_finite(batch, aside.outcomes, model, |at| at as u64 + 1)?;
                 check_overflow(model, batch.len() as u64)?;
                 batch.examples().for_each(|example| model.metrics.prefetch(example.task));
-                for (example, outcome) in batch.examples().zip(&aside.outcomes) {
+                for (example, outcome) in batch.examples().zip(&*aside.outcomes) {
                     model.rounds += 1;
                     report(example, *outcome, true, model, &mut *aside.observer);
                 }
@@ -462,14 +418,16 @@ impl<'a> Run<'a> {
     }
 
     /// The stream has ended: learns the last round.
-    fn finish(&mut self, model: &mut Model) -> Result<(), RunError> {
-        if let Some((grouper, learn_round)) = &mut self.rounds
+    fn finish(&mut self, model: &mut Model, observer: &mut dyn Observer) -> Result<(), RunError> {
+        let Self { rounds, classes, outcomes, asker } = self;
+        let aside = &mut Aside { outcomes, asker, observer };
+        if let Some((grouper, learn_round)) = rounds
             && grouper.finish(&model.tasks)?
         {
-            learn_round(model, grouper.round(), &mut self.aside)?;
+            learn_round(model, grouper.round(), aside)?;
         }
-        if let Some(classes) = &mut self.classes {
-            classes.end(&mut *self.aside.observer);
+        if let Some(classes) = classes {
+            classes.end(&mut *aside.observer);
         }
         Ok(())
     }
@@ -548,11 +506,11 @@ fn learn_round(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Resul
         return learn_round_where_asked(model, round, aside);
     }
     let weighed = model.weigh_all(round);
-    model.learner.as_learn_one().learn_round(&weighed, &mut aside.outcomes);
-    check_finite(round, &aside.outcomes, model, |_| 1)?;
+    model.learner.as_learn_one().learn_round(&weighed, aside.outcomes);
+    check_finite(round, aside.outcomes, model, |_| 1)?;
     check_overflow(model, 1)?;
     model.rounds += 1;
-    for (example, outcome) in round.examples().zip(&aside.outcomes) {
+    for (example, outcome) in round.examples().zip(&*aside.outcomes) {
         report(example, *outcome, true, model, &mut *aside.observer);
     }
     Ok(())
@@ -560,10 +518,10 @@ fn learn_round(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Resul
 
 /// All margins, then a round of those whose labels are asked for, and whose weights are not 0.
 fn learn_round_where_asked(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Result<(), RunError> {
-    predict_round(model, round, &mut aside.outcomes)?;
+    predict_round(model, round, aside.outcomes)?;
     let first = model.metrics.seen();
     let learner = &model.learner;
-    let with_margins = round.examples().zip(&aside.outcomes).enumerate();
+    let with_margins = round.examples().zip(&*aside.outcomes).enumerate();
     let queried: Vec<bool> = with_margins
         .map(|(at, (example, outcome))| aside.asker.asks(first + at as u64, learner, example, outcome.margin))
         .collect();
@@ -585,7 +543,7 @@ fn learn_round_where_asked(model: &mut Model, round: &Round, aside: &mut Aside<'
     model.rounds += 1;
     let mut learnt = learnt.into_iter();
     let asked = queried.into_iter().zip(learns);
-    for ((example, outcome), (queried, learns)) in round.examples().zip(&aside.outcomes).zip(asked) {
+    for ((example, outcome), (queried, learns)) in round.examples().zip(&*aside.outcomes).zip(asked) {
         let outcome = if learns { learnt.next().unwrap_or(*outcome) } else { *outcome };
         report(example, outcome, queried, model, &mut *aside.observer);
     }
@@ -605,8 +563,8 @@ fn predict_round(model: &Model, round: &Round, outcomes: &mut Vec<Outcome>) -> R
 
 /// All margins, then only the example whose margin is the smallest for its label is learnt and counted.
 fn learn_hardest(model: &mut Model, round: &Round, aside: &mut Aside<'_>) -> Result<(), RunError> {
-    predict_round(model, round, &mut aside.outcomes)?;
-    let signed = round.examples().zip(&aside.outcomes).map(|(example, outcome)| {
+    predict_round(model, round, aside.outcomes)?;
+    let signed = round.examples().zip(&*aside.outcomes).map(|(example, outcome)| {
         // Zeros of either sign are equals.
         (example.label * outcome.margin + 0.0, example, outcome.margin)
     });

@@ -166,13 +166,14 @@ impl Tasks {
     /// Tasks as a person would list them: numbers by size, then names by letter, numbers within names by size
     /// (`t2` before `t10`).
     pub fn sorted(&self) -> Vec<TaskId> {
-        let mut order: Vec<TaskId> = (0..self.len() as u32).map(TaskId).collect();
-        order.sort_by(|one, other| {
-            let (one, other) = (self.name(*one), self.name(*other));
-            let is_name = |name: &str| plain_number(name).is_none();
-            is_name(one).cmp(&is_name(other)).then_with(|| natural_order(one, other))
+        // Every number is read once; names come after all of them.
+        let number = |task: TaskId| plain_number(self.name(task)).map_or(u64::MAX, u64::from);
+        let mut order: Vec<(u64, TaskId)> =
+            (0..self.len() as u32).map(|task| (number(TaskId(task)), TaskId(task))).collect();
+        order.sort_by(|(number, one), (of_other, other)| {
+            number.cmp(of_other).then_with(|| natural_order(self.name(*one), self.name(*other)))
         });
-        order
+        order.into_iter().map(|(_, task)| task).collect()
     }
 
     /// Bytes held.
@@ -186,14 +187,17 @@ impl Tasks {
         self.limit = limit;
     }
 
-    /// Forgets all names but the first ones.
+    /// Forgets all names but the first ones; costs as much as there are others.
     pub(crate) fn keep_first(&mut self, count: usize) {
-        if count < self.len() {
-            let mut kept = Self { limit: self.limit, ..Self::default() };
-            for name in self.names().take(count) {
-                kept.push(name);
+        for at in (count..self.len()).rev() {
+            let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+            let name = &self.text[start..];
+            match plain_number(name) {
+                Some(number) => *self.by_number.entry(number) = 0,
+                None => drop(self.by_name.remove(name)),
             }
-            *self = kept;
+            self.text.truncate(start);
+            self.ends.truncate(at);
         }
     }
 
@@ -275,6 +279,28 @@ fn plain_number(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_met_last_is_forgotten_and_may_be_met_again() {
+        let mut tasks = Tasks::open();
+        let names = ["7", "alice", "12", "bob", "3"];
+        for name in names {
+            tasks.meet(name).unwrap();
+        }
+        tasks.keep_first(9);
+        assert_eq!(tasks.len(), 5);
+        tasks.keep_first(2);
+        assert_eq!(tasks.names().collect::<Vec<_>>(), ["7", "alice"]);
+        assert_eq!(
+            names.map(|name| tasks.find(name).map(|task| task.0)),
+            [Some(0), Some(1), None, None, None]
+        );
+        assert_eq!(tasks.meet("3"), Ok(TaskId(2)));
+        assert_eq!(tasks.meet("12"), Ok(TaskId(3)));
+        assert_eq!((tasks.name(TaskId(2)), tasks.find_number(12)), ("3", Some(TaskId(3))));
+        tasks.keep_first(0);
+        assert!(tasks.is_empty() && tasks.find("7").is_none());
+    }
 
     #[test]
     fn numbers_and_names_are_one_space_without_collisions() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use cognate::bounds::{BestCoupling, Certificate, Comparator, Counted, Theorems, Transcript};
+use cognate::bounds::{BestCoupling, Certificate, Comparator, Counted, DualComparator, Theorems, Transcript};
 use cognate::model::ModelConfig;
 use cognate::run::RunOptions;
 use cognate::stream::{Order, ReadOptions, StreamConfig};
@@ -30,13 +30,26 @@ pub(crate) fn run(args: &BoundArgs, quiet: bool) -> anyhow::Result<()> {
     }
     let theorems = Theorems::of(&config.learner, model.tasks(), config.features)?;
     let given = args.comparator.as_deref().map(|path| read_comparator(path, &model)).transpose()?;
+    if let (Some(Given::Vectors(_)), Some(path), true) = (&given, &args.comparator, theorems.needs_dual()) {
+        bail!(
+            "{}: vectors; under this kernel comparators are dual coefficients: {DUAL}, as `cognate inspect --supports` \
+             prints them",
+            path.display()
+        );
+    }
     let bar = spinner(quiet).with_message("learning the stream again");
     let transcript = replay(args, &model)?;
     bar.set_message("computing the bounds");
-    let (certificates, coupling) = match given.as_deref() {
-        Some(sequence @ [_, _, ..]) => (theorems.certify_moving(&transcript, sequence)?, None),
-        Some([(_, comparator)]) => certified(&theorems, &transcript, comparator)?,
-        _ => certified(&theorems, &transcript, &theorems.hindsight(&transcript)?)?,
+    let (certificates, coupling) = match &given {
+        Some(Given::Dual(comparator)) => (theorems.certify_dual(&transcript, comparator)?, None),
+        Some(Given::Vectors(sequence)) => match &sequence[..] {
+            [(_, comparator)] => certified(&theorems, &transcript, comparator)?,
+            sequence => (theorems.certify_moving(&transcript, sequence)?, None),
+        },
+        None if theorems.needs_dual() => {
+            (theorems.certify_dual(&transcript, &theorems.hindsight_dual(&transcript)?)?, None)
+        }
+        None => certified(&theorems, &transcript, &theorems.hindsight(&transcript)?)?,
     };
     bar.finish_and_clear();
     if args.json {
@@ -114,13 +127,51 @@ fn stream_of(model: &Model, flags: &StreamArgs, data: &[PathBuf]) -> anyhow::Res
     Ok(stream)
 }
 
-/// The first line of vectors that move.
+/// The first line of vectors that move, and of dual coefficients.
 const MOVING: &str = "from,task,feature,value";
+const DUAL: &str = "round,task,coefficient";
 
-/// Vectors from CSV: task, feature, value; or, in parts of increasing `from`, the example from which on they hold.
-fn read_comparator(path: &Path, model: &Model) -> anyhow::Result<Vec<(usize, Comparator)>> {
+/// What is compared with.
+enum Given {
+    /// Vectors, and the examples from which on they hold.
+    Vectors(Vec<(usize, Comparator)>),
+    Dual(DualComparator),
+}
+
+/// A comparator from CSV.
+fn read_comparator(path: &Path, model: &Model) -> anyhow::Result<Given> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let moving = text.lines().next().is_some_and(|line| line.trim_start_matches('\u{feff}').trim() == MOVING);
+    let header = text.lines().next().map(|line| line.trim_start_matches('\u{feff}').trim());
+    match header {
+        Some(DUAL) => Ok(Given::Dual(read_dual(path, &text)?)),
+        _ => Ok(Given::Vectors(read_vectors(path, &text, header == Some(MOVING), model)?)),
+    }
+}
+
+/// Dual coefficients: the number of an example, its task, a coefficient.
+fn read_dual(path: &Path, text: &str) -> anyhow::Result<DualComparator> {
+    let mut coefficients = Vec::new();
+    for (number, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
+        let at = || format!("{}:{}: {line:?}; expected {DUAL}", path.display(), number + 1);
+        let (rest, coefficient) = line.rsplit_once(',').with_context(at)?;
+        let (round, _) = rest.split_once(',').with_context(at)?;
+        let round = round.trim().parse::<usize>().ok().filter(|round| *round > 0).with_context(at)?;
+        let coefficient = coefficient.trim().parse::<f64>().ok().filter(|value| value.is_finite());
+        coefficients.push((round - 1, coefficient.with_context(at)?));
+    }
+    if coefficients.is_empty() {
+        bail!("{}: no coefficient; expected lines {DUAL}", path.display());
+    }
+    Ok(DualComparator::new(coefficients))
+}
+
+/// Vectors: task, feature, value; or, in parts of increasing `from`, the example from which on they hold.
+fn read_vectors(
+    path: &Path,
+    text: &str,
+    moving: bool,
+    model: &Model,
+) -> anyhow::Result<Vec<(usize, Comparator)>> {
     let nothing = || vec![BTreeMap::new(); model.tasks().len()];
     let (mut parts, mut vectors, mut from): (Vec<(usize, Comparator)>, _, usize) = (Vec::new(), nothing(), 1);
     let mut place = 1;

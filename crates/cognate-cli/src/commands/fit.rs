@@ -254,6 +254,13 @@ impl Done<'_> {
                 count(self.examples.unlabelled())
             ));
         }
+        let shared = &self.fitted.shared_intercepts;
+        if let Some(first) = shared.first() {
+            let (name, count) = (shown_name(self.model.tasks().name(*first)), count(shared.len() as u64));
+            say(&format!(
+                "warning: {count} tasks have labels of one class only, {name} the first: their intercept is that of all examples"
+            ));
+        }
         if self.fitted.status.stopped != Stopped::Converged {
             say(&format!("warning: {}; a larger max-iterations or tolerance may help", self.fitted.status));
         }

@@ -1,9 +1,8 @@
 //! `cognate inspect`: what is in a model.
 
 use std::io::Write;
-use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use cognate::Naming;
 use cognate::fit::FitStatus;
 use cognate::internal::FORMAT_VERSION;
@@ -11,9 +10,10 @@ use cognate::model::Unusual;
 use cognate::{Learner, Model, TaskId};
 use serde_json::json;
 
-use super::load_model;
 use super::predict::write_csv_field;
+use super::{model_and_bytes, model_of};
 use crate::args::InspectArgs;
+use crate::args::remote::Source;
 use crate::judging::{digits, shown};
 use crate::output::{self, CheckFailed, bytes, say, shown_name, table, to_stdout};
 use crate::reporting::model_bytes;
@@ -22,9 +22,9 @@ use cognate_plot::numbers::{count, percent};
 /// Runs the command.
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     if args.strict {
-        return print_unusual(&args.model);
+        return print_unusual(args.model.source());
     }
-    let model = load_model(&args.model)?;
+    let model = model_of(args.model.source())?;
     if args.json {
         return output::print_json(&as_json(&model));
     }
@@ -191,10 +191,9 @@ fn print_supports(model: &Model) -> anyhow::Result<()> {
 }
 
 /// One line for everything unusual, which is a check that fails.
-fn print_unusual(path: &Path) -> anyhow::Result<()> {
-    let model = load_model(path)?;
+fn print_unusual(source: Source<'_>) -> anyhow::Result<()> {
+    let (model, file, place) = model_and_bytes(source)?;
     let mut lines: Vec<String> = model.unusual().iter().map(ToString::to_string).collect();
-    let file = std::fs::read(path).with_context(|| path.display().to_string())?;
     let of_this_version = file.get(8..12) == Some(&FORMAT_VERSION.to_le_bytes()[..]);
     if of_this_version && file != model.to_bytes() {
         lines.push(
@@ -211,7 +210,7 @@ fn print_unusual(path: &Path) -> anyhow::Result<()> {
     }
     output::print(&lines.join("\n"))?;
     let what = if lines.len() == 1 { "finding" } else { "findings" };
-    Err(CheckFailed(format!("{}: {} {what}", path.display(), lines.len())).into())
+    Err(CheckFailed(format!("{place}: {} {what}", lines.len())).into())
 }
 
 /// Features listed by `--explain`.

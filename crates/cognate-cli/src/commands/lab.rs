@@ -97,20 +97,30 @@ fn summary(verdicts: &[Verdict]) -> String {
     format!("{} of {} experiments", counts.join(", "), verdicts.len())
 }
 
-fn run_some(args: &LabRunArgs, quiet: bool) -> anyhow::Result<()> {
-    let chosen: Vec<&Experiment> =
-        experiments().into_iter().filter(|experiment| args.id == "all" || experiment.id == args.id).collect();
-    if chosen.is_empty() {
-        let known =
-            nearest_names(&args.id, experiments().iter().map(|experiment| experiment.id).chain(["all"]));
-        bail!("no experiment is called {:?}; known: {}", args.id, known.join(", "));
+/// The name of all experiments together.
+const ALL: &str = "all";
+
+/// The experiments of these names, each once.
+fn chosen(ids: &[String]) -> anyhow::Result<Vec<&'static Experiment>> {
+    let all = experiments();
+    for id in ids {
+        if id != ALL && all.iter().all(|experiment| experiment.id != id) {
+            let known = nearest_names(id, all.iter().map(|experiment| experiment.id).chain([ALL]));
+            bail!("no experiment is called {id:?}; known: {}", known.join(", "));
+        }
     }
-    if args.id != "all" {
-        refuse_without_data(chosen[0], &args.data)?;
+    let wanted = |experiment: &&Experiment| ids.iter().any(|id| id == ALL || id == experiment.id);
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+fn run_some(args: &LabRunArgs, quiet: bool) -> anyhow::Result<()> {
+    let chosen = chosen(&args.ids)?;
+    if !args.ids.iter().any(|id| id == ALL) {
+        chosen.iter().try_for_each(|experiment| refuse_without_data(experiment, &args.data))?;
     }
     std::fs::create_dir_all(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
     let pool = Pool::new(args.threads, Interrupt::listen()?.flag(), quiet);
-    let lab = Lab { data: args.data.clone(), quick: args.quick, pool };
+    let lab = Lab::new(args.data.clone(), args.quick, pool);
     let record = args.record.as_deref().map_or_else(|| Ok(Record::built_in()), Record::read)?;
     let (mut verdicts, mut worse, mut skipped) = (Vec::new(), Vec::new(), 0);
     for experiment in chosen {

@@ -12,7 +12,10 @@ pub(crate) mod lab;
 pub(crate) mod learn;
 pub(crate) mod parse;
 pub(crate) mod predict;
+pub(crate) mod recover;
 pub(crate) mod relations;
+pub(crate) mod serve;
+pub(crate) mod token;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,7 +25,9 @@ use cognate::internal::check_replaceable;
 use cognate::stream::{Input, LabelNames};
 use cognate::{Model, StreamError};
 
+use crate::args::remote::Source;
 use crate::output::{say, shown_name};
+use crate::remote;
 
 /// Inputs as the user named them.
 fn inputs(data: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
@@ -80,6 +85,32 @@ fn try_to_write(path: &Path) -> std::io::Result<()> {
 fn note_positive(positive: Option<&str>, names: &LabelNames) {
     if let Some(positive) = positive.filter(|_| names.positive().is_none()) {
         say(&format!("warning: --positive {}: no line has this label", shown_name(positive)));
+    }
+}
+
+/// A model of a file or of a server.
+fn model_of(source: Source<'_>) -> anyhow::Result<Model> {
+    match source {
+        Source::File(path) => load_model(path),
+        Source::Server(..) => Ok(model_and_bytes(source)?.0),
+    }
+}
+
+/// The same with its bytes, and where they are from.
+fn model_and_bytes(source: Source<'_>) -> anyhow::Result<(Model, Vec<u8>, String)> {
+    match source {
+        Source::File(path) => {
+            let place = path.display().to_string();
+            let model = load_model(path)?;
+            let bytes = std::fs::read(path).with_context(|| place.clone())?;
+            Ok((model, bytes, place))
+        }
+        Source::Server(name, server) => {
+            let place = format!("model {}", name.display());
+            let bytes = remote::model_bytes(&name.to_string_lossy(), server)?;
+            let model = Model::from_bytes(&bytes).with_context(|| place.clone())?;
+            Ok((model, bytes, place))
+        }
     }
 }
 

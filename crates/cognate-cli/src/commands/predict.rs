@@ -12,7 +12,7 @@ use cognate::stream::LabelNames;
 use cognate::{Example, LearnerConfig, Model, ReadOptions, SparseView, TaskId};
 use serde_json::{Value, json};
 
-use super::{check_inputs, inputs, load_model};
+use super::{check_inputs, inputs, model_of};
 use crate::args::PredictArgs;
 use crate::bad_lines::BadLineFile;
 use crate::formats::prediction_format;
@@ -24,7 +24,7 @@ use crate::threshold;
 
 /// Runs the command.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<()> {
-    let mut model = load_model(&args.model)?;
+    let mut model = model_of(args.from.source(&args.model))?;
     threshold::apply(&mut model, args.threshold.as_deref())?;
     let learner = model.learner();
     if args.probability && learner.as_inspect().probability(0.0).is_none() {

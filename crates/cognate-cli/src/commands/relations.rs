@@ -6,7 +6,7 @@ use anyhow::bail;
 use cognate::{Likeness, Model, TaskId};
 use serde_json::json;
 
-use super::load_model;
+use super::model_of;
 use crate::args::{RelationsArgs, TaskOrder};
 use crate::kin::{self, Group};
 use crate::output::{self, say, shown_name, table};
@@ -27,6 +27,10 @@ const ALL: &str = "\n\nall of them: --json; as pictures: --svg, --graph; among s
 /// Longest name over a column.
 const COLUMN_NAME: usize = 10;
 
+/// Why R is shown, where nothing else is known.
+const UNSUPPORTED: &str = "how alike tasks are is not supported by the evidence for any pair: that takes more examples per task, or more \
+     features. R is shown instead, which says what tasks teach each other";
+
 /// What is shown of the tasks.
 struct View {
     /// What pictures and the table show, and which pairs a graph joins.
@@ -39,7 +43,7 @@ struct View {
 
 /// Runs the command.
 pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
-    let model = load_model(&args.model)?;
+    let model = model_of(args.model.source())?;
     let tasks = chosen(&model, &args.only)?;
     let groups = kin::groups(&model, &tasks);
     if tasks.len() > LARGEST_RELATION {
@@ -66,7 +70,11 @@ pub(crate) fn run(args: &RelationsArgs, quiet: bool) -> anyhow::Result<()> {
         }));
     }
     let by_groups = groups.map_or(String::new(), |groups| kin::groups_as_text(&model, &groups) + "\n\n");
-    let table = as_text(&view, shown, &relation, &correlation);
+    let mut table = as_text(&view, shown, &relation, &correlation);
+    if likeness.is_some() && shown.is_none() && !args.correlation && tasks.len() > 1 {
+        table += "\n\n";
+        table += UNSUPPORTED;
+    }
     output::print(&(by_groups + &table + &parts::as_text(&model, &tasks)))
 }
 

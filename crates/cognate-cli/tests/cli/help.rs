@@ -28,6 +28,9 @@ fn help_of_every_command() {
         "algorithms",
         "lab",
         "demo",
+        "serve",
+        "recover",
+        "token",
     ] {
         assert_snapshot!(format!("help_{command}"), output(&format!("{command} --help")));
     }
@@ -53,6 +56,9 @@ fn every_command_is_in_the_help_and_has_a_snapshot() {
             "algorithms",
             "lab",
             "demo",
+            "serve",
+            "recover",
+            "token",
             "help"
         ]
     );

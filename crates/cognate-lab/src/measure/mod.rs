@@ -7,9 +7,12 @@
 //! | `strengths` | does b = "auto" keep its promise? |
 //! | `relations`, `relation_speed` | is a learned relation worth having, and what does it cost? |
 //! | `robust` | does `rom-pgd` keep its promises? |
+//! | `breaks` | does `adaptive` withstand bad lines, huge values, other units and poisoned tasks? |
 //! | `real` | how far off is `adaptive` where labels are real numbers? |
 //! | `budgets` | what do learners in fixed memory cost? |
 //! | `convex` | what does a fit explain, and how long does it take? |
+//! | `load` | how many requests does `cognate serve` answer, and how fast? |
+//! | `crash` | does `cognate serve` keep what it acknowledged, however often it is killed? |
 //! | `reproduce` | do the papers' tables come out? |
 //! | `sets` | the data sets that they read |
 //! | `page` | where results are published |
@@ -20,9 +23,13 @@
 )]
 
 mod bench;
+mod breaks;
 mod budgets;
 mod convex;
+mod crash;
 mod labels;
+#[cfg(unix)]
+mod load;
 mod page;
 mod real;
 mod relation_speed;
@@ -49,14 +56,20 @@ pub enum Command {
     Labels(labels::Options),
     /// Compare learned relations with given ones on every data set
     Relations(relations::Options),
-    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others on poisoned tasks
-    Robust(sets::Options),
+    /// Compare `rom-pgd` with the passive-aggressive learners on every data set, and with others on poisoned tasks; `adaptive` on
+    /// broken streams
+    Robust(robust::Options),
     /// Compare `adaptive` on real labels with Vowpal Wabbit and with its own forms, and write docs/regression.md
     Real(real::Options),
     /// Measure learners in fixed memory: speed, memory, error against budget
     Budgets(budgets::Options),
     /// Measure what `convex` explains on school, and how long a fit takes
     Convex(convex::Options),
+    /// Measure `cognate serve` under load, beside Vowpal Wabbit's daemon and a server of FastAPI and River
+    #[cfg(unix)]
+    Load(load::Options),
+    /// Kill `cognate serve` again and again under load: is anything acknowledged lost, or learnt twice?
+    Crash(crash::Options),
     /// Run the lab, and write docs/papers from what it finds
     Reproduce(reproduce::Options),
 }
@@ -76,6 +89,9 @@ impl Command {
             Self::Real(options) => real::run(options),
             Self::Budgets(options) => budgets::run(options),
             Self::Convex(options) => convex::run(options),
+            #[cfg(unix)]
+            Self::Load(options) => load::run(options),
+            Self::Crash(options) => crash::run(options),
             Self::Reproduce(options) => reproduce::run(options),
         }
     }

@@ -63,29 +63,33 @@ const PAPERS: [(&str, &str, &[&str]); 5] = [
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let out = root().join("target/lab");
     let mut fine = true;
-    for id in PAPERS.iter().flat_map(|(_, _, ids)| *ids).filter(|id| id.starts_with(&options.only)) {
-        if !options.write_only {
-            fine &= experiment(options, id, &out)?;
+    for (.., ids) in &PAPERS {
+        let ids: Vec<&str> = ids.iter().copied().filter(|id| id.starts_with(&options.only)).collect();
+        if !options.write_only && !ids.is_empty() {
+            fine &= experiments(options, &ids, &out)?;
         }
-        publish(id, &out)?;
-        if options.record {
-            put_on_record(id, &out)?;
+        for id in ids {
+            publish(id, &out)?;
+            if options.record {
+                put_on_record(id, &out)?;
+            }
         }
     }
     Ok(fine || options.record)
 }
 
-fn experiment(options: &Options, id: &str, out: &Path) -> Result<bool> {
+/// Runs experiments of one paper, which share what they have in common.
+fn experiments(options: &Options, ids: &[&str], out: &Path) -> Result<bool> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["run", "--release", "-q", "-p", "cognate-learn", "--", "lab", "run", id]);
+    command.args(["run", "--release", "-q", "-p", "cognate-learn", "--", "lab", "run"]).args(ids);
     command.arg("--data").arg(&options.data).arg("--out").arg(out).current_dir(root());
     if options.quick {
         command.arg("--quick");
     }
     let status = command.status().context("cargo")?;
     // 1: done, but a verdict is worse than on record.
-    ensure!(matches!(status.code(), Some(0 | 1)), "{id} could not be run");
+    ensure!(matches!(status.code(), Some(0 | 1)), "{} could not be run", ids.join(", "));
     Ok(status.success())
 }
 

@@ -11,14 +11,17 @@ use crate::{Claim, Experiment, Findings, Lab};
 use cognate_plot::lines::{LineChart, Series};
 use cognate_plot::scale::Unit;
 use methods::{BATCHOPT, CMTL, COV, COV_CONTROL, IPL, LOG, LOG_CONTROL, METHODS, Row, STL, VON};
+use streams::Set;
 
 const STAND_INS: &str = "news20 has pairs of newsgroups of our own, cut to its 100 commonest terms, with which independent \
     Perceptrons make as many mistakes as in print (with all terms a third of them); sentiment16 has seven of its eight \
     domains and a sixth of its reviews; spam_a is split at random into 3,000 mails to learn and 4,000 to test, as the \
-    paper's counts (not its text) say. Unit rows. The paper does not give eta, the b of CMTL, the start of R, nor how it \
+    paper's counts (not its text) say. Unit rows. The paper does not give eta, the start of R, nor how it \
     keeps the trace that (3.7) to (3.10) do not keep: all are chosen by online mistakes on shuffles that are not reported. \
+    CMTL has the matrix of (2.2), and BATCHOPT the trace that Algorithm 1 starts with and (3.10) keeps. \
     The rows below OMTLVON are ours: the relation rescaled to its first trace (how the project reads (3.7) to (3.10)), A \
-    itself as the multiplier (how they are printed; OMTLLOG and OMTLVON are the better of both), and independent \
+    itself as the multiplier (how they are printed; OMTLLOG and OMTLVON are the better of both), CMTL with the best of \
+    several b, BATCHOPT with a start of its own, and independent \
     Perceptrons whose step is at any time the one that OMTLCOV or OMTLLOG gives the task's own update.";
 
 pub(super) static ALL: [Experiment; 5] = [
@@ -27,10 +30,11 @@ pub(super) static ALL: [Experiment; 5] = [
         place: "LR11 table 2, correlations of the tasks learnt on Synthetic",
         claim: "Learned relations find that tasks 1 and 2 are opposed and 3 has nothing to do with them; CMTL, which can only \
                 share, finds 1 and 2 far less opposed than they are.",
-        deviates: "the mean of many streams instead of a single one.",
-        explains: "200 examples in ten dimensions leave a correlation of about 0.2 between unrelated tasks even where each is \
+        deviates: "the mean of many streams instead of a single one; the paper does not give eta. Independent Perceptrons \
+                   (row IPL, ours) find the same: the parameters with the fewest mistakes hardly move the relation.",
+        explains: "200 examples in ten dimensions leave a correlation of 0.15 to 0.2 between unrelated tasks even where each is \
                    learnt alone (row IPL): its sign averages out over streams, its size does not; the paper shows one stream. \
-                   `cognate lab run lr11-table2`.",
+                   A relation with the trace kept and a larger eta makes it larger. `cognate lab run lr11-table2`.",
         needs: &[],
         minutes: (0.1, 0.1),
         run: synthetic::table2,
@@ -43,10 +47,11 @@ pub(super) static ALL: [Experiment; 5] = [
         deviates: STAND_INS,
         explains: "relations gain where the step shrinks once R moves, as it does by the formulas as printed, and not where it \
                    is kept; independent Perceptrons with the same steps, the last two rows, gain as much, and so does \
-                   BATCHOPT. So the order among the relations is chance, and what gains is annealing. That 20newsgroups \
+                   BATCHOPT with a start of its own. So the order among the relations is chance, and what gains is \
+                   annealing. That 20newsgroups \
                    gains more in print may be due to its pairs, which are not listed. `cognate lab run lr11-table3`.",
         needs: &[&NEWS20, &SENTIMENT16, &SPAM_A],
-        minutes: (1.0, 10.0),
+        minutes: (0.3, 1.0),
         run: table3,
     },
     Experiment {
@@ -55,9 +60,10 @@ pub(super) static ALL: [Experiment; 5] = [
         claim: "Accuracy rises with EPOCH until about 0.8, then falls to that of independent Perceptrons.",
         deviates: STAND_INS,
         explains: "accuracy rises and falls with the length of the annealed part, for independent Perceptrons with the same steps \
-                   too (the last two rows), and is still above IPL at 0.9: `cognate lab run lr11-figure1`.",
+                   too (the last two rows). It falls after its peak, and comes within a point of IPL at 0.99 only: a tenth of \
+                   the stream with shorter steps is enough to be two points better. `cognate lab run lr11-figure1`.",
         needs: &[&NEWS20],
-        minutes: (0.7, 6.0),
+        minutes: (0.2, 0.5),
         run: figure1,
     },
     Experiment {
@@ -66,9 +72,10 @@ pub(super) static ALL: [Experiment; 5] = [
         claim: "Relations save more labels than a fixed sampling parameter, at the same accuracy.",
         deviates: STAND_INS,
         explains: "labels are saved where R, and with it the sum of its row, shrinks; how much depends on start and eta, which \
-                   were chosen by mistakes with all labels. CMTL saves less than in print on Sentiment: `cognate lab run lr11-table4`.",
+                   were chosen by mistakes with all labels; on Sentiment, where the best start is 30, it does not shrink far: \
+                   `cognate lab run lr11-table4`.",
         needs: &[&NEWS20, &SENTIMENT16, &SPAM_A],
-        minutes: (1.0, 10.0),
+        minutes: (0.3, 1.0),
         run: table4,
     },
     Experiment {
@@ -76,11 +83,11 @@ pub(super) static ALL: [Experiment; 5] = [
         place: "LR11 table 5, mistakes with EPOCH = 0.5",
         claim: "log-det makes the fewest mistakes on 20newsgroups and Sentiment, covariance on Spam; both fewer than CMTL.",
         deviates: STAND_INS,
-        explains: "on Sentiment and Spam sharing by a fixed matrix (CMTL, with a large b) makes the fewest mistakes of all; in \
-                   print it makes more than IPL. The relations gain on IPL by annealing the step, as in table 3: `cognate lab \
+        explains: "on Sentiment and Spam one Perceptron for all (STL) and a fixed matrix (CMTL) make the fewest mistakes: the \
+                   stand-ins' domains and users are more alike than the paper's, where STL makes more mistakes than IPL. The relations gain on IPL by annealing the step, as in table 3: `cognate lab \
                    run lr11-table5`.",
         needs: &[&NEWS20, &SENTIMENT16, &SPAM_A],
-        minutes: (1.0, 10.0),
+        minutes: (0.3, 1.0),
         run: table5,
     },
 ];
@@ -232,10 +239,18 @@ fn saved(runs: &Runs) -> &[f64] {
 }
 
 /// Which labels are asked for.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Labels {
     All,
     Some,
+}
+
+/// Test accuracy, mistakes and share of labels saved of a pass.
+fn judged(lab: &Lab, set: &Set, row: &Row, seed: u64) -> anyhow::Result<[f64; 3]> {
+    let passed = row.pass(lab, &set.train, seed)?;
+    let total = passed.total();
+    let saved = 100.0 * (1.0 - total.queries as f64 / total.examples as f64);
+    Ok([100.0 * (1.0 - passed.test_error(&set.test)), total.mistakes as f64, saved])
 }
 
 /// Runs all methods on all sets.
@@ -255,19 +270,15 @@ fn everything(lab: &Lab, labels: Labels) -> anyhow::Result<Everything> {
         rows = methods.iter().map(|row| row.name).collect();
         jobs.extend(methods.into_iter().flat_map(|row| (1..=seeds).map(move |seed| (at, row.clone(), seed))));
     }
-    let passed = lab.pool.all("LR11", &jobs, |(at, row, seed)| {
-        let set = &sets[*at];
-        let passed = row.pass(lab, &set.train, *seed)?;
-        let total = passed.total();
-        let saved = 100.0 * (1.0 - total.queries as f64 / total.examples as f64);
-        Ok((100.0 * (1.0 - passed.test_error(&set.test)), total.mistakes as f64, saved))
+    let passed = lab.known.or_make(&format!("LR11, {labels:?} labels"), || {
+        lab.pool.all("LR11", &jobs, |(at, row, seed)| judged(lab, &sets[*at], row, *seed))
     })?;
-    let of_method = |runs: &[(f64, f64, f64)]| Runs {
-        accuracies: runs.iter().map(|run| run.0).collect(),
-        mistakes: runs.iter().map(|run| run.1).collect(),
-        saved: runs.iter().map(|run| run.2).collect(),
+    let of_method = |runs: &[[f64; 3]]| Runs {
+        accuracies: runs.iter().map(|run| run[0]).collect(),
+        mistakes: runs.iter().map(|run| run[1]).collect(),
+        saved: runs.iter().map(|run| run[2]).collect(),
     };
-    let of_set = |runs: &[(f64, f64, f64)]| runs.chunks(seeds as usize).map(of_method).collect::<Vec<Runs>>();
+    let of_set = |runs: &[[f64; 3]]| runs.chunks(seeds as usize).map(of_method).collect::<Vec<Runs>>();
     let runs = passed.chunks(seeds as usize * rows.len()).map(of_set).collect();
     Ok(Everything { names: sets.iter().map(|set| set.name).collect(), rows, runs, notes })
 }
@@ -330,8 +341,8 @@ fn table5(lab: &Lab) -> anyhow::Result<Findings> {
     })
 }
 
-/// Points that asking for some labels only may cost: in print 2.3 at worst.
-const SIMILAR: f64 = 2.3;
+/// Points that asking for some labels only may cost: what it costs OMTLLOG on Sentiment in print, 73.49 less 71.16.
+const SIMILAR: f64 = 2.33;
 
 /// Per cent of the labels that the worst method saves in print.
 const LEAST_SAVED: f64 = 9.75;
@@ -341,13 +352,18 @@ fn table4(lab: &Lab) -> anyhow::Result<Findings> {
     let mut similar = Claim::new("accuracies are similar to those with all labels");
     let mut fewer = Claim::new("all methods ask for substantially fewer labels");
     for (set, name) in all.names.iter().enumerate() {
-        let cost = |method: usize| all.mean(set, method, accuracies) - passive.mean(set, method, accuracies);
-        let worst = (0..METHODS).map(cost).fold(f64::MAX, f64::min);
+        let cost = |method: usize| {
+            Gap::between(accuracies(&all.runs[set][method]), accuracies(&passive.runs[set][method]))
+        };
+        let worst = (0..METHODS).min_by(|a, b| cost(*a).mean.total_cmp(&cost(*b).mean)).expect("methods");
+        let far = |method: usize| cost(method).mean + 2.0 * cost(method).error < -SIMILAR;
         let least = (0..METHODS).map(|method| all.mean(set, method, saved)).fold(f64::MAX, f64::min);
         similar = similar.test(
-            format!("{name}: no method's mean is more than {SIMILAR} points lower"),
-            worst >= -SIMILAR,
-            format!("{worst:+.2} at worst"),
+            format!(
+                "{name}: no method is more than {SIMILAR} points lower, the most in print, by more than two standard errors"
+            ),
+            !(0..METHODS).any(far),
+            format!("{}, {} at worst", all.rows[worst], cost(worst).text(2)),
         );
         fewer = fewer.test(
             format!("{name}: each saves at least {LEAST_SAVED} %, the least in print"),
@@ -378,9 +394,15 @@ fn table4(lab: &Lab) -> anyhow::Result<Findings> {
     })
 }
 
+/// EPOCH in figure 1.
+const EPOCHS: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+
+/// Where the accuracy should have dropped: "around EPOCH = 0.8, after which", and figure 1 goes by tenths.
+const DROPPED: f64 = 0.9;
+
 fn figure1(lab: &Lab) -> anyhow::Result<Findings> {
     let set = streams::news20(lab)?;
-    let epochs: &[f64] = lab.choose(&[0.1, 0.5, 0.8, 0.9], &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]);
+    let epochs: &[f64] = lab.choose(&[0.1, 0.5, 0.8, 0.9, 0.99], &EPOCHS);
     let seeds: u64 = lab.choose(2, 20);
     let (methods, note) = methods::tuned_rows(lab, &set)?;
     let shown = [IPL, COV, LOG, VON, COV_CONTROL, LOG_CONTROL].map(|at| &methods[at]);
@@ -433,11 +455,13 @@ fn epoch_claims<'a>(epochs: &[f64], names: [&str; 2], at: &dyn Fn(usize, usize) 
     let mut rises = Claim::new("accuracy rises with EPOCH until about 0.8");
     let mut falls = Claim::new("then it drops to that of independent Perceptrons");
     let last = epochs.len() - 1;
+    let dropped = epochs.iter().position(|epoch| *epoch == DROPPED).unwrap_or(last);
     for (method, name) in (1..).zip(names) {
         let means: Vec<f64> = (0..=last).map(|epoch| mean(at(epoch, method))).collect();
         let best = (0..=last).max_by(|a, b| means[*a].total_cmp(&means[*b])).unwrap_or(0);
         let rise = Gap::between(at(best, method), at(0, method));
-        let fall = Gap::between(at(last, method), at(last, 0));
+        let beyond = |epoch: usize| Gap::between(at(epoch, method), at(epoch, 0));
+        let fall = Gap::between(at(dropped, method), at(best, method));
         rises = rises
             .test(
                 format!("{name}: highest at an EPOCH from 0.6 to 0.8"),
@@ -449,11 +473,17 @@ fn epoch_claims<'a>(epochs: &[f64], names: [&str; 2], at: &dyn Fn(usize, usize) 
                 rise.is_above(),
                 rise.text(2),
             );
-        falls = falls.test(
-            format!("{name}: within a point of IPL at EPOCH {}", epochs[last]),
-            fall.mean.abs() < 1.0,
-            fall.text(2),
-        );
+        falls = falls
+            .test(
+                format!("{name}: at EPOCH {DROPPED} below its highest by more than two standard errors"),
+                fall.is_below(),
+                fall.text(2),
+            )
+            .test(
+                format!("{name}: within a point of IPL at EPOCH {DROPPED}"),
+                beyond(dropped).mean.abs() < 1.0,
+                format!("{}; at {} {}", beyond(dropped).text(2), epochs[last], beyond(last).text(2)),
+            );
     }
     vec![rises, falls]
 }

@@ -1,8 +1,9 @@
 """Learns many related tasks from one stream, and how they are related.
 
 `Learner` learns example by example or table by table; `progressive` reports its progress. `CognateClassifier`,
-`ConvexMultitaskClassifier` and `ConvexMultitaskRegressor` are estimators for scikit-learn, if it is installed.
-`algorithms()` lists the learners.
+`CognateRegressor`, `ConvexMultitaskClassifier` and `ConvexMultitaskRegressor` are estimators for scikit-learn, if it is
+installed, and `cognate.river` has those for River. `algorithms()` lists the learners. `Client` learns and predicts with a model
+of a running `cognate serve`.
 """
 
 from __future__ import annotations
@@ -11,29 +12,55 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from .client import Client, Labelled, Learned, Prediction, ServerError, ServerUnreachable
 from .errors import CognateError, ConfigError, DataError, FileError, FitError, RunError, SnapshotError
+from .explanation import Contribution, Explanation
 from .learner import Learner
 from .progress import Progress, progressive
 
 if TYPE_CHECKING:
-    from .estimators import CognateClassifier, ConvexMultitask, ConvexMultitaskClassifier, ConvexMultitaskRegressor
+    from .estimators import (
+        CognateClassifier,
+        CognateRegressor,
+        ConvexMultitask,
+        ConvexMultitaskClassifier,
+        ConvexMultitaskRegressor,
+    )
 
-_ESTIMATORS = ["CognateClassifier", "ConvexMultitask", "ConvexMultitaskClassifier", "ConvexMultitaskRegressor"]
+_ESTIMATORS = [
+    "CognateClassifier",
+    "CognateRegressor",
+    "ConvexMultitask",
+    "ConvexMultitaskClassifier",
+    "ConvexMultitaskRegressor",
+]
+
+__version__ = _native.version()
 
 __all__ = [
     "CognateClassifier",
+    "Client",
     "CognateError",
+    "CognateRegressor",
     "ConfigError",
+    "Contribution",
     "ConvexMultitask",
     "ConvexMultitaskClassifier",
     "ConvexMultitaskRegressor",
     "DataError",
+    "Explanation",
     "FileError",
     "FitError",
+    "Labelled",
+    "Learned",
     "Learner",
+    "Prediction",
     "Progress",
     "RunError",
+    "ServerError",
+    "ServerUnreachable",
     "SnapshotError",
+    "__version__",
     "algorithms",
     "progressive",
     "schema",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -25,25 +26,32 @@ STYLE = """<style>
 
 def learner_html(learner: Learner) -> str:
     """The table of tasks and the heatmap of relations."""
-    counts = learner.metrics_
-    head = f"<b>{escape(learner.learner_)}</b>, {len(counts['tasks'])} tasks, {counts['examples']:,} examples"
-    parts = [_task_table(counts, learner.is_regression_)]
+    counts, status = learner.metrics_, json.loads(learner._model.status)
+    tasks = f"{len(counts['tasks'])} task{'' if len(counts['tasks']) == 1 else 's'}"
+    head = f"<b>{escape(learner.learner_)}</b>, {tasks}, {learner.rounds_:,} examples"
+    if status is not None:
+        head += f", {escape(status['stopped'].replace('-', ' '))} after {status['iterations']:,} iterations"
+    parts = [] if status is not None and learner.is_regression_ else [_task_table(counts, learner.is_regression_, status is not None)]
     if 2 <= len(counts["tasks"]) <= CELLS:
         parts.append(_heatmap(learner.tasks_, learner.correlations_))
     elif len(counts["tasks"]) > CELLS:
-        parts.append(f"<p>Relations of more than {CELLS} tasks are not drawn here: <code>relations_</code> has them.</p>")
+        parts.append(
+            f"<p>Relations of more than {CELLS} tasks are not drawn here: <code>plot_relations(tasks=[…])</code> draws those of some.</p>"
+        )
     return f'{STYLE}<p>{head}</p><div class="cognate">{"".join(parts)}</div>'
 
 
-def _task_table(counts: dict[str, Any], real: bool) -> str:
+def _task_table(counts: dict[str, Any], real: bool, fitted: bool = False) -> str:
     # The tasks with the most examples, in the order in which they were met.
-    busiest = sorted(counts["tasks"], key=lambda task: -task["examples"])[:ROWS]
-    shown = [task for task in counts["tasks"] if task in busiest]
+    busiest = sorted(range(len(counts["tasks"])), key=lambda at: -counts["tasks"][at]["examples"])[:ROWS]
+    shown = [counts["tasks"][at] for at in sorted(busiest)]
     rows = [_row(task["task"], task, real) for task in shown]
     if len(counts["tasks"]) > ROWS:
         rows.append(f"<tr><td>… {len(counts['tasks']) - ROWS} more</td></tr>")
     rows.append(_row("all", counts, real).replace("<tr>", '<tr class="all">'))
     header = "".join(f"<th>{name}</th>" for name in _COLUMNS[real])
+    if fitted:
+        header = header.replace("<th>error</th>", "<th>error on the rows fitted</th>")
     return f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 

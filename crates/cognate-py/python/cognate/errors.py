@@ -27,3 +27,7 @@ class RunError(CognateError, ValueError):
 
 class SnapshotError(CognateError, ValueError):
     """A model file that is foreign, damaged, truncated, or of a later version."""
+
+
+class UnsortedError(DataError):
+    """Sparse rows whose indices are out of order; what is SciPy's is put in order and tried again."""

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cognate_store::{Group, Opening, Recovered, Store, StoreError, StoreOptions};
 
-use crate::world::World;
+use cognate_store::world::World;
 
 const PAGE: usize = 4096;
 const OPTIONS: StoreOptions = StoreOptions { segment_bytes: 2000 };

@@ -3,4 +3,3 @@
 mod crashes;
 mod damage;
 mod models;
-mod world;

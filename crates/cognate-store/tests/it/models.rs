@@ -7,7 +7,7 @@ use cognate_store::{Group, Opening, Store, StoreError, StoreOptions};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::world::{Trouble, World};
+use cognate_store::world::{Trouble, World};
 
 /// An entry: task, two features, label.
 fn learn(model: &mut Model, entry: &[u8]) {

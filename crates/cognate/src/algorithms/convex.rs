@@ -33,7 +33,7 @@ use super::{About, Algorithm, CostClass, Protocol, restored_tasks};
 use crate::block::Block;
 use crate::error::{ConfigError, StateError};
 use crate::example::{BIAS_FEATURE, SparseView, TaskId};
-use crate::fit::{Examples, FitStatus, Fitted, Kept, Kind};
+use crate::fit::{Examples, FitStatus, Fitted, Kept, Kind, Loss};
 use crate::kernel::{KernelConfig, Supports, SupportsState};
 use crate::learner::{Inspect, Predict, Support};
 use crate::linalg::{Symmetric, all_finite, check_finite};
@@ -43,6 +43,7 @@ use crate::tasks::Tasks;
 #[derive(Debug, Clone)]
 pub struct Convex {
     kernel: KernelConfig,
+    loss: Loss,
     tasks: usize,
     weights: Weights,
     intercepts: Vec<f64>,
@@ -100,6 +101,7 @@ impl Convex {
         };
         Self {
             kernel: config.kernel.clone(),
+            loss: config.loss,
             tasks: examples.tasks().len(),
             weights,
             intercepts: fitted.intercepts.clone(),
@@ -230,6 +232,11 @@ impl Inspect for Convex {
         Some((0..size).flat_map(|at| (0..self.tasks).filter_map(move |task| pair(at, task))).collect())
     }
 
+    /// That of the logistic loss; margins of other losses give none.
+    fn probability(&self, margin: f64) -> Option<f64> {
+        (self.loss == Loss::Logistic).then(|| 1.0 / (1.0 + (-margin).exp()))
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.status.iter().map(ToString::to_string).collect()
     }
@@ -268,6 +275,7 @@ impl Algorithm for Convex {
         let count = tasks.count();
         Ok(Self {
             kernel: config.kernel.clone(),
+            loss: config.loss,
             tasks: count,
             weights: Weights::Features { features: Vec::new(), values: Vec::new() },
             intercepts: vec![0.0; count],
@@ -321,9 +329,10 @@ impl Algorithm for Convex {
                 "there is not a number for each of {rows} rows and {tasks} tasks after {seen} iterations"
             )));
         }
-        let Self { kernel, .. } = self;
+        let Self { kernel, loss, .. } = self;
         *self = Self {
             kernel: kernel.clone(),
+            loss: *loss,
             tasks,
             weights,
             intercepts: state.intercepts.0,

@@ -32,7 +32,12 @@ pub(super) const LEAST_BUDGET: u64 = 84;
 impl Budgeted {
     /// The largest U that there is a bound for, and that of e = 1.
     pub(super) fn longest(self, transcript: &Transcript, geometry: &Geometry) -> f64 {
-        let c = self.square(transcript, geometry).sqrt();
+        self.longest_for(self.square(transcript, geometry))
+    }
+
+    /// The same for a c^2.
+    pub(super) fn longest_for(self, square: f64) -> f64 {
+        let c = square.sqrt();
         match self {
             Self::Random { budget } => budget.sqrt() / (2.0 * c),
             Self::Forgetron { budget, .. } => ((budget + 1.0) / (budget + 1.0).ln()).sqrt() / (4.0 * c),
@@ -53,7 +58,11 @@ impl Budgeted {
 
     /// That the run is one the theorem speaks of.
     pub(super) fn check(self, transcript: &Transcript) -> Result<(), BoundError> {
-        let lengths = (0..transcript.len()).map(|at| transcript.example(at).features.norm_squared());
+        self.check_lengths((0..transcript.len()).map(|at| transcript.example(at).features.norm_squared()))
+    }
+
+    /// The same by k(x, x) of all examples.
+    pub(super) fn check_lengths(self, lengths: impl Iterator<Item = f64>) -> Result<(), BoundError> {
         let longest = lengths.fold(0.0, f64::max);
         match self {
             // Rows scaled to length 1 are longer by a rounding error.
@@ -85,13 +94,18 @@ impl Budgeted {
             });
             geometry.quadratic(&step).sqrt()
         };
-        let shift: f64 = sequence.windows(2).map(apart).sum();
-        let used = if quadratic == 0.0 { 0.0 } else { quadratic.sqrt() / self.longest(transcript, geometry) };
+        let shift = (sequence.len() > 1).then(|| sequence.windows(2).map(apart).sum());
+        self.parts_from(square, quadratic, shift)
+    }
+
+    /// The same from c^2, U^2, and S of comparators that move.
+    pub(super) fn parts_from(self, square: f64, quadratic: f64, shift: Option<f64>) -> Parts {
+        let used = if quadratic == 0.0 { 0.0 } else { quadratic.sqrt() / self.longest_for(square) };
         let (constant, formula, budget) = match self {
             Self::Random { budget } => {
                 let growth = budget * budget.sqrt() / 2.0 + budget / 4.0 * (budget / 3.0).ln();
                 // For the smallest budgets the second term is negative.
-                let moved = square.sqrt() * shift * budget.sqrt();
+                let moved = square.sqrt() * shift.unwrap_or(0.0) * budget.sqrt();
                 (used * growth.max(0.0) + moved, Formula::Divided { share: used }, budget)
             }
             Self::Forgetron { budget, .. } => {
@@ -105,9 +119,7 @@ impl Budgeted {
         let constant = if beyond { f64::INFINITY } else { constant };
         let mut details =
             vec![("c^2", square), ("u'Au", quadratic), ("B", budget), ("share of the longest u", used)];
-        if sequence.len() > 1 {
-            details.push(("S", shift));
-        }
+        details.extend(shift.map(|shift| ("S", shift)));
         Parts { complexity: 0.0, constant, formula, details }
     }
 }

@@ -32,6 +32,14 @@ pub(super) enum Search {
     Long,
 }
 
+/// Weights of length against loss, and walks for each.
+pub(super) fn schedule(search: Search) -> (&'static [f64], usize) {
+    match search {
+        Search::Usual => (&THETAS, PASSES),
+        Search::Long => (&MORE_THETAS, MORE_PASSES),
+    }
+}
+
 /// Directions along features that every example has: the usual label of each task, and that of all of them.
 pub(super) fn constant_directions(transcript: &Transcript) -> Vec<Comparator> {
     let tasks = transcript.tasks();
@@ -55,10 +63,7 @@ pub(super) fn constant_directions(transcript: &Transcript) -> Vec<Comparator> {
 
 /// Directions of good comparators in a geometry.
 pub(super) fn directions(transcript: &Transcript, geometry: &Geometry, search: Search) -> Vec<Comparator> {
-    let (thetas, passes) = match search {
-        Search::Usual => (&THETAS[..], PASSES),
-        Search::Long => (&MORE_THETAS[..], MORE_PASSES),
-    };
+    let (thetas, passes) = schedule(search);
     let rate = largest_possible_rate(transcript, geometry);
     if rate == 0.0 || !rate.is_finite() {
         return Vec::new();

@@ -19,7 +19,8 @@
 //!
 //! The theorems are for examples of length 1; here they are stated for any length, so that on length 1 they are what
 //! is in print. The file of each says how, and what becomes of it in simultaneous rounds and when tasks are
-//! added as they occur. Kernels are linear: with another, a comparator is not a vector.
+//! added as they occur. With a kernel other than `linear` a comparator is no vector but is given by its dual coefficients
+//! ([`DualComparator`]), for `kernel-perceptron`, `budget-random` and `budget-forgetron`.
 //!
 //! A bound over mistaken rounds is known only afterwards. Beside it stands its value *in advance*: losses and lengths
 //! over all rounds, for which no learner has to be run.
@@ -44,6 +45,7 @@
 
 mod budget;
 mod comparator;
+mod dual;
 mod geometry;
 mod hindsight;
 mod p_norm;
@@ -56,6 +58,7 @@ mod theorems;
 mod transcript;
 
 pub use comparator::Comparator;
+pub use dual::{DualComparator, MOST_EXAMPLES};
 pub use geometry::Geometry;
 pub use perceptron::BestCoupling;
 pub use second_order::MOST_MISTAKES;
@@ -127,10 +130,28 @@ pub enum BoundError {
         learner: &'static str,
     },
     /// A kernel under which comparators are not vectors.
-    #[error("the kernel is `{kernel}`; bounds are computed for `linear` only")]
+    #[error(
+        "the kernel is `{kernel}`; this bound is for vectors, and those are comparators of `linear` only"
+    )]
     Kernel {
         /// The kernel.
         kernel: String,
+    },
+    /// A theorem that needs more of a comparator than its margins and its length.
+    #[error("{theorem} is for comparators that are vectors, not for dual coefficients")]
+    Dual {
+        /// The theorem.
+        theorem: &'static str,
+    },
+    /// The Gram matrix of the examples would be too large.
+    #[error(
+        "{examples} examples; a comparator in the space of a kernel is sought among at most {limit}: give one"
+    )]
+    TooManyExamples {
+        /// How many there are.
+        examples: usize,
+        /// The most there may be.
+        limit: usize,
     },
     /// A parameter is not what the theorem needs.
     #[error("{name}: {found}; {expected}")]

@@ -25,14 +25,15 @@ pub(super) fn learners() -> Vec<&'static str> {
 #[derive(Debug, Clone)]
 pub struct Theorems {
     /// The first one is that for which a comparator is sought.
-    claims: Vec<Claim>,
-    geometry: Geometry,
+    pub(super) claims: Vec<Claim>,
+    pub(super) geometry: Geometry,
+    pub(super) kernel: KernelConfig,
     /// Whether the strength of coupling is a choice that Corollary 4 can judge.
     has_coupling: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Claim {
+pub(super) enum Claim {
     Perceptron(Told),
     PNorm { p: f64 },
     Theorem6 { features: u32 },
@@ -62,7 +63,7 @@ impl Claim {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Perceptron(Told::Theorem1(Rate::Mean)) => "Theorem 1, mean rate",
             other => other.theorem().name(),
@@ -71,7 +72,7 @@ impl Claim {
 }
 
 /// Lengths of a comparator that are tried where they are limited.
-const LENGTHS: u32 = 50;
+pub(super) const LENGTHS: u32 = 50;
 
 impl Theorems {
     /// The theorems of a learner among named tasks; `features` is their number, if declared.
@@ -79,12 +80,13 @@ impl Theorems {
     /// # Errors
     /// When there are none for the learner, its kernel or its parameters.
     pub fn of(learner: &LearnerConfig, tasks: &Tasks, features: Option<u32>) -> Result<Self, BoundError> {
+        let mut kernel = KernelConfig::default();
         let (claims, interaction) = match learner {
             LearnerConfig::Perceptron(config) => {
                 (perceptron_claims(&config.interaction)?, config.interaction.clone())
             }
             LearnerConfig::KernelPerceptron(config) => {
-                check_kernel(&config.kernel)?;
+                kernel = config.kernel.clone();
                 (perceptron_claims(&config.interaction)?, config.interaction.clone())
             }
             LearnerConfig::PNormPerceptron(config) => {
@@ -107,12 +109,12 @@ impl Theorems {
                 (vec![Claim::Remark12(shared)], independent())
             }
             LearnerConfig::BudgetRandom(config) => {
-                check_kernel(&config.kernel)?;
+                kernel = config.kernel.clone();
                 let budget = examples(config.budget, 1, "Theorem 1 is for a number of examples")?;
                 (vec![Claim::Budget(Budgeted::Random { budget })], config.graph.to_interaction())
             }
             LearnerConfig::BudgetForgetron(config) => {
-                check_kernel(&config.kernel)?;
+                kernel = config.kernel.clone();
                 let bound = positive("bound", config.bound, "Theorem 2 is for a positive number")?;
                 let expected = "Theorem 2 is for a number of more than 83 examples";
                 let budget = examples(config.budget, LEAST_BUDGET, expected)?;
@@ -132,8 +134,8 @@ impl Theorems {
                 | InteractionConfig::Pairwise(_)
                 | InteractionConfig::Coupled(_)
         );
-        let has_coupling = coupled && matches!(claims[0], Claim::Perceptron(_));
-        Ok(Self { claims, geometry: Geometry::new(&interaction, tasks)?, has_coupling })
+        let has_coupling = coupled && kernel.is_plain() && matches!(claims[0], Claim::Perceptron(_));
+        Ok(Self { claims, geometry: Geometry::new(&interaction, tasks)?, kernel, has_coupling })
     }
 
     /// One certificate per theorem.
@@ -145,6 +147,7 @@ impl Theorems {
         transcript: &Transcript,
         comparator: &Comparator,
     ) -> Result<Vec<Certificate>, BoundError> {
+        check_kernel(&self.kernel)?;
         let u = &comparator.clone().with_tasks(transcript.tasks());
         let mut certificates: Vec<Certificate> = Vec::new();
         for claim in &self.claims {
@@ -173,6 +176,7 @@ impl Theorems {
         transcript: &Transcript,
         sequence: &[(usize, Comparator)],
     ) -> Result<Vec<Certificate>, BoundError> {
+        check_kernel(&self.kernel)?;
         let claim = self.claims[0];
         let Claim::Budget(budgeted @ Budgeted::Random { .. }) = claim else {
             return Err(BoundError::Moving { theorem: claim.name() });
@@ -217,6 +221,7 @@ impl Theorems {
     /// # Errors
     /// As [`Self::certify`].
     pub fn hindsight(&self, transcript: &Transcript) -> Result<Comparator, BoundError> {
+        check_kernel(&self.kernel)?;
         let claim = self.claims[0];
         self.speaks_of(claim, transcript)?;
         if let Claim::Regret(regret) = claim {
@@ -489,7 +494,7 @@ fn signed_margins(transcript: &Transcript, u: &Comparator) -> Vec<f64> {
 }
 
 /// L of `s u`, from the margins of u.
-fn loss(claim: Claim, transcript: &Transcript, margins: &[f64], s: f64, scope: Scope) -> f64 {
+pub(super) fn loss(claim: Claim, transcript: &Transcript, margins: &[f64], s: f64, scope: Scope) -> f64 {
     let hinge = |at: usize| (1.0 - s * margins[at]).max(0.0);
     match claim {
         // The shared loss counts in every round, mistaken or not.

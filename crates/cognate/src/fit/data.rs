@@ -198,7 +198,7 @@ impl Examples {
     }
 
     /// What a loss needs of the labels.
-    pub(crate) fn check_loss(&self, loss: Loss, intercept: bool) -> Result<(), FitError> {
+    pub(crate) fn check_loss(&self, loss: Loss) -> Result<(), FitError> {
         if loss == Loss::Squares {
             return Ok(());
         }
@@ -208,21 +208,7 @@ impl Examples {
             let label = others.next().unwrap_or(0.0);
             return Err(FitError::NotClasses { label, loss: loss.name() });
         }
-        if loss != Loss::Logistic || !intercept {
-            return Ok(());
-        }
-        let mut sums = vec![(0.0, 0.0_f64); self.tasks.len()];
-        for example in self.batch.examples() {
-            let sum = &mut sums[example.task.index()];
-            *sum = (sum.0 + example.label, sum.1 + 1.0);
-        }
-        match sums.iter().position(|(sum, count)| sum.abs() == *count) {
-            None => Ok(()),
-            Some(task) => Err(FitError::ConstantTask {
-                task: self.tasks.name(TaskId(task as u32)).to_owned(),
-                label: sums[task].0.signum(),
-            }),
-        }
+        Ok(())
     }
 
     /// Some of the examples, by position; tasks keep their numbers, and may be left without examples.
@@ -432,11 +418,5 @@ mod tests {
             "every label is 3.5; there is nothing to learn"
         );
         assert!(message(&[("a", 1e200, &[1.0])]).contains("labels must be finite"));
-        let examples = Examples::read(
-            &mut memory(&[("a", 1.0, &[1.0]), ("b", -1.0, &[1.0]), ("a", -1.0, &[2.0])]),
-            &Tasks::open(),
-        );
-        let refused = examples.unwrap().check_loss(Loss::Logistic, true).unwrap_err().to_string();
-        assert!(refused.starts_with("task \"b\" has only the label -1"), "{refused}");
     }
 }

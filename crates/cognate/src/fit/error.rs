@@ -47,17 +47,6 @@ pub enum FitError {
         /// The label.
         label: f64,
     },
-    /// A task of one label has no finite intercept under the logistic loss.
-    #[error(
-        "task {task:?} has only the label {label:+}: with `loss = \"logistic\"` its intercept would grow without end; \
-         set `intercept = false`, use another loss, or leave the task out"
-    )]
-    ConstantTask {
-        /// The task.
-        task: String,
-        /// The label.
-        label: f64,
-    },
     /// A loss for two classes met another label.
     #[error(
         "label {label}: `loss = \"{loss}\"` needs two classes, -1 and +1 or 0 and 1; real labels need \"squares\""

@@ -9,6 +9,7 @@ use super::problem::{Point, Problem, Wanted};
 use super::structure::{Side, Structure, Terms};
 use super::{Examples, FitError, Kept, Loss};
 use crate::algorithms::{ConvexConfig, ConvexWeights};
+use crate::example::TaskId;
 use crate::linalg::{Dense, Symmetric};
 use crate::rng::generator;
 
@@ -106,6 +107,9 @@ pub struct Fitted {
     /// The objective after every iteration, never increasing. While the barrier delta falls it is taken with the barrier
     /// of the moment.
     pub objectives: Vec<f64>,
+    /// Tasks of one class, under the logistic loss: their intercepts are those of all examples, since their own would grow
+    /// without end.
+    pub shared_intercepts: Vec<TaskId>,
     point: Point,
 }
 
@@ -142,7 +146,7 @@ impl<'a> Fitter<'a> {
     /// When the loss does not suit the labels, or memory is short.
     pub fn new(config: &ConvexConfig, examples: &'a Examples, memory: u64) -> Result<Self, FitError> {
         config.check()?;
-        examples.check_loss(config.loss, config.intercept)?;
+        examples.check_loss(config.loss)?;
         let wanted = Wanted {
             loss: config.loss,
             kernel: &config.kernel,
@@ -177,7 +181,8 @@ impl<'a> Fitter<'a> {
         let penalty = config.penalty_for(self.examples.tasks())?;
         let terms = config.terms();
         let problem = &self.problem;
-        let point = warm.map_or_else(|| self.start(options.start), |fitted| fitted.point.clone());
+        let mut point = warm.map_or_else(|| self.start(options.start), |fitted| fitted.point.clone());
+        problem.settle(&mut point);
         let mut search = Search {
             problem,
             penalty: &penalty,
@@ -194,7 +199,8 @@ impl<'a> Fitter<'a> {
         let relation = relation(&search.point.w, &penalty, search.given.as_ref(), &terms);
         let (kept, intercepts) = problem.basis.kept(&search.point.w, &search.point.b);
         let Search { point, objectives, .. } = search;
-        Ok(Fitted { kept, intercepts, relation, status, objectives, point })
+        let shared_intercepts = problem.fixed().into_iter().map(|task| TaskId(task as u32)).collect();
+        Ok(Fitted { kept, intercepts, relation, status, objectives, shared_intercepts, point })
     }
 
     pub(crate) fn examples(&self) -> &Examples {

@@ -14,6 +14,8 @@ pub(crate) struct Observed {
     pub(crate) y: Vec<f64>,
     /// Weight of each loss.
     pub(crate) weight: f64,
+    /// The intercept, where the task's own would grow without end.
+    pub(crate) fixed: Option<f64>,
 }
 
 /// Squares on inputs that all tasks share, each with an output of every task: sums are enough.
@@ -64,12 +66,15 @@ impl Problem {
     pub(crate) fn new(examples: &Examples, wanted: Wanted<'_>) -> Result<Self, FitError> {
         let Wanted { loss, intercept, .. } = wanted;
         let basis = Basis::new(examples, wanted.kernel, intercept, wanted.rows, wanted.memory)?;
-        let empty = || Observed { inputs: Vec::new(), y: Vec::new(), weight: 1.0 };
+        let empty = || Observed { inputs: Vec::new(), y: Vec::new(), weight: 1.0, fixed: None };
         let mut tasks: Vec<Observed> = (0..examples.tasks().len()).map(|_| empty()).collect();
         for (at, example) in examples.examples().enumerate() {
             let task = &mut tasks[example.task.index()];
             task.inputs.push(examples.input_of(at));
             task.y.push(example.label);
+        }
+        if intercept && loss == Loss::Logistic {
+            fix_intercepts(&mut tasks);
         }
         if wanted.mean {
             tasks.iter_mut().for_each(|task| task.weight = 1.0 / task.y.len().max(1) as f64);
@@ -85,6 +90,22 @@ impl Problem {
     /// Nothing learnt: weights 0.
     pub(crate) fn origin(&self) -> Point {
         Point { w: Dense::zeros(self.basis.size(), self.tasks.len()), b: vec![0.0; self.tasks.len()] }
+    }
+
+    /// Gives the tasks whose intercepts are fixed these.
+    pub(crate) fn settle(&self, point: &mut Point) {
+        let fixed = point.b.iter_mut().zip(&self.tasks);
+        fixed.for_each(|(b, task)| *b = task.fixed.unwrap_or(*b));
+    }
+
+    /// Whether a task has an intercept to be found.
+    pub(crate) fn frees(&self, task: usize) -> bool {
+        self.intercept && self.tasks[task].fixed.is_none()
+    }
+
+    /// The tasks whose intercepts are fixed.
+    pub(crate) fn fixed(&self) -> Vec<usize> {
+        (0..self.tasks.len()).filter(|task| self.tasks[*task].fixed.is_some()).collect()
     }
 
     /// phi'w of what each task has observed.
@@ -146,7 +167,7 @@ impl Problem {
     /// other. Squares have the best intercept, and add up to 0 already.
     pub(crate) fn balance(&self, all: &mut [Vec<f64>]) {
         if self.intercept && self.loss != Loss::Squares {
-            for pulls in all {
+            for (_, pulls) in all.iter_mut().enumerate().filter(|(task, _)| self.frees(*task)) {
                 let up: f64 = pulls.iter().filter(|pull| **pull > 0.0).sum();
                 let down: f64 = -pulls.iter().filter(|pull| **pull < 0.0).sum::<f64>();
                 let least = up.min(down);
@@ -187,7 +208,11 @@ impl Problem {
             self.value(point);
         }
         let pulls = self.pulls(point);
-        let sums = pulls.iter().map(|pulls| pulls.iter().sum()).collect();
+        let sum = |(task, pulls): (usize, &Vec<f64>)| match self.tasks[task].fixed {
+            Some(_) => 0.0,
+            None => pulls.iter().sum(),
+        };
+        let sums = pulls.iter().enumerate().map(sum).collect();
         (self.gradient(point, &pulls), sums)
     }
 
@@ -199,11 +224,24 @@ impl Problem {
             return shared.weight * (2.0 * scale * along - scale * scale * shared.residual(&point.w));
         }
         let of_task = |(task, pulls): (usize, &Vec<f64>)| {
-            let Observed { y, weight, .. } = &self.tasks[task];
-            weight
-                * y.iter().zip(pulls).map(|(y, pull)| self.loss.dual(*y, scale * pull / weight)).sum::<f64>()
+            let Observed { y, weight, fixed, .. } = &self.tasks[task];
+            let duals = y.iter().zip(pulls).map(|(y, pull)| self.loss.dual(*y, scale * pull / weight));
+            // A fixed intercept is a part of every score that no weight pays for.
+            let moved = fixed.map_or(0.0, |b| scale * b * pulls.iter().sum::<f64>());
+            weight * duals.sum::<f64>() - moved
         };
         pulls.iter().enumerate().map(of_task).sum()
+    }
+}
+
+/// Tasks of one class share the intercept of all examples, their log-odds with half an example of each class more.
+fn fix_intercepts(tasks: &mut [Observed]) {
+    let labels = || tasks.iter().flat_map(|task| &task.y);
+    let count = |sign: f64| labels().filter(|y| **y * sign > 0.0).count() as f64 + 0.5;
+    let shared = (count(1.0) / count(-1.0)).ln();
+    for task in tasks {
+        let has = |sign: f64| task.y.iter().any(|y| y * sign > 0.0);
+        task.fixed = (!has(1.0) || !has(-1.0)).then_some(shared);
     }
 }
 

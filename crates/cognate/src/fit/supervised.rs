@@ -32,7 +32,11 @@ impl Parabolas {
                 let f = b + dot(problem.basis.phi.column(*input as usize), w);
                 let curvature = 0.5 * observed.weight * problem.loss.curvature(*y, f);
                 h_task.push(curvature);
-                hz_task.push(curvature * f - 0.5 * observed.weight * problem.loss.slope(*y, f));
+                // What is fixed is none of the parabola's variables.
+                hz_task.push(
+                    curvature * (f - observed.fixed.unwrap_or(0.0))
+                        - 0.5 * observed.weight * problem.loss.slope(*y, f),
+                );
             }
             h.push(h_task);
             hz.push(hz_task);
@@ -46,6 +50,9 @@ impl Parabolas {
             return vec![0.0; w.columns()];
         }
         let of_task = |task: usize| {
+            if !problem.frees(task) {
+                return before[task];
+            }
             let inputs = &problem.tasks[task].inputs;
             let (mut sum, mut weight) = (0.0, 0.0);
             for (input, (h, hz)) in inputs.iter().zip(self.h[task].iter().zip(&self.hz[task])) {
@@ -95,7 +102,7 @@ impl Apart {
             let total: f64 = h.iter().sum();
             let mut mean = vec![0.0; size];
             let mut mean_z = 0.0;
-            if problem.intercept && total > 0.0 {
+            if problem.frees(task) && total > 0.0 {
                 for (input, h) in observed.inputs.iter().zip(h) {
                     let phi = problem.basis.phi.column(*input as usize);
                     mean.iter_mut().zip(phi).for_each(|(mean, phi)| *mean += h / total * phi);
@@ -217,7 +224,7 @@ fn right_and_spectrum(problem: &Problem, parabolas: &Parabolas) -> (Dense, Vec<f
     for (task, observed) in problem.tasks.iter().enumerate() {
         let (h, hz) = (&parabolas.h[task], &parabolas.hz[task]);
         let total: f64 = h.iter().sum();
-        let mean = if problem.intercept && total > 0.0 { hz.iter().sum::<f64>() / total } else { 0.0 };
+        let mean = if problem.frees(task) && total > 0.0 { hz.iter().sum::<f64>() / total } else { 0.0 };
         let column = right.column_mut(task);
         for (at, input) in observed.inputs.iter().enumerate() {
             let phi = problem.basis.phi.column(*input as usize);
@@ -241,7 +248,7 @@ fn curve(problem: &Problem, parabolas: &Parabolas, w: &Dense) -> Dense {
         fits.clear();
         fits.extend(observed.inputs.iter().map(|input| dot(phi(input), column)));
         let total: f64 = h.iter().sum();
-        let mean = if problem.intercept && total > 0.0 { dot(h, &fits) / total } else { 0.0 };
+        let mean = if problem.frees(task) && total > 0.0 { dot(h, &fits) / total } else { 0.0 };
         let sums = out.column_mut(task);
         for (at, input) in observed.inputs.iter().enumerate() {
             let share = h[at] * (fits[at] - mean);

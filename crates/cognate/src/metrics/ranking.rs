@@ -139,7 +139,10 @@ impl Ranking {
     pub fn auc(&self) -> Option<Auc> {
         match &self.binned {
             Some(binned) => swept(&binned.total).auc(),
-            None => self.exact_sweep(self.sorted().into_iter().map(|at| at as usize)).auc(),
+            None => {
+                let (sorted, at) = self.sorted();
+                self.exact_sweep(sorted.into_iter().map(at)).auc()
+            }
         }
     }
 
@@ -148,8 +151,8 @@ impl Ranking {
         if let Some(binned) = &self.binned {
             return binned.areas();
         }
-        let sorted = self.sorted();
-        let total = self.exact_sweep(sorted.iter().map(|at| *at as usize)).auc();
+        let (sorted, at) = self.sorted();
+        let total = self.exact_sweep(sorted.iter().map(|entry| at(*entry))).auc();
         let tasks = self.marks.iter().map(|mark| mark >> 1).max().map_or(0, |last| last as usize + 1);
         // Sorted by margin already: counting sorts by task in two walks.
         let mut starts = vec![0_u32; tasks + 1];
@@ -158,9 +161,9 @@ impl Ranking {
             starts[task + 1] += starts[task];
         }
         let (mut next, mut by_task) = (starts.clone(), vec![0_u32; sorted.len()]);
-        for at in sorted {
-            let place = &mut next[(self.marks[at as usize] >> 1) as usize];
-            by_task[*place as usize] = at;
+        for at in sorted.into_iter().map(at) {
+            let place = &mut next[(self.marks[at] >> 1) as usize];
+            by_task[*place as usize] = at as u32;
             *place += 1;
         }
         Areas::of(
@@ -184,16 +187,26 @@ impl Ranking {
         self.weights.get(at).copied().unwrap_or(1.0)
     }
 
-    /// Positions by margin, the smallest first.
-    fn sorted(&self) -> Vec<u32> {
-        let keys = self.margins.iter().map(|margin| {
+    /// Examples by margin, the smallest first, and what tells the position of each.
+    ///
+    /// The first bits of a margin and the position are sorted as one number; margins that begin alike, once more.
+    fn sorted(&self) -> (Vec<u64>, impl Fn(u64) -> usize + use<>) {
+        let order = |margin: f64| {
             // The order of the bits as whole numbers is that of the numbers, once negative ones are turned round.
             let bits = margin.to_bits();
             if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
-        });
-        let mut keys: Vec<(u64, u32)> = keys.zip(0..).collect();
-        keys.sort_unstable();
-        keys.into_iter().map(|(_, at)| at).collect()
+        };
+        let last = (1_u64 << (u64::BITS - self.margins.len().leading_zeros())) - 1;
+        let at = move |entry: u64| (entry & last) as usize;
+        let mut entries: Vec<u64> =
+            (0..).zip(&self.margins).map(|(at, margin)| order(*margin) & !last | at).collect();
+        entries.sort_unstable();
+        for alike in entries.chunk_by_mut(|one, other| one & !last == other & !last) {
+            if alike.len() > 1 {
+                alike.sort_unstable_by_key(|entry| (order(self.margins[at(*entry)]), *entry));
+            }
+        }
+        (entries, at)
     }
 
     /// The walk over examples given by margin.
@@ -214,7 +227,8 @@ impl Ranking {
 
     /// From here on, margins are counted in bins.
     fn bin(&mut self) {
-        let sorted: Vec<f64> = self.sorted().into_iter().map(|at| self.margins[at as usize]).collect();
+        let (sorted, at) = self.sorted();
+        let sorted: Vec<f64> = sorted.into_iter().map(|entry| self.margins[at(entry)]).collect();
         let mut binned = Binned {
             edges: edges(&sorted),
             total: vec![[0.0; 2]; BINS],

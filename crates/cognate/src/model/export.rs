@@ -2,6 +2,7 @@
 
 use super::Model;
 use crate::example::{BIAS_FEATURE, SparseView, TaskId};
+use crate::fit::Kind;
 use crate::hint::Hint;
 use crate::learner::{OwnWeights, SharedVector};
 
@@ -42,6 +43,8 @@ impl ExportError {
 #[derive(Debug)]
 pub struct Export<'a> {
     model: &'a Model,
+    /// Whether labels are real numbers, each task's in units of its own: vectors that tasks share say nothing then.
+    real: bool,
     shared: Vec<SharedVector>,
 }
 
@@ -53,7 +56,12 @@ impl Export<'_> {
 
     /// What is a task's own, and its factor of each shared vector.
     pub fn task(&self, task: TaskId) -> OwnWeights {
-        let mut weights = self.model.learner.as_inspect().own_weights(task);
+        let learner = self.model.learner.as_inspect();
+        let mut weights = if self.real {
+            OwnWeights { factors: Vec::new(), own: learner.weights(task) }
+        } else {
+            learner.own_weights(task)
+        };
         let constant = self.model.config.preprocess.bias.unwrap_or(1.0);
         if constant != 1.0 {
             self.rescale_bias(task, constant, &mut weights);
@@ -94,6 +102,38 @@ impl Model {
         if keeps_examples && (0..learner.tasks()).all(|task| of_task(task).is_empty()) {
             return Err(ExportError::Dual { learner: about.id });
         }
-        Ok(Export { model: self, shared: learner.shared_vectors() })
+        let real = self.config.learner.kind() == Kind::Regression;
+        let shared = if real { Vec::new() } else { learner.shared_vectors() };
+        Ok(Export { model: self, real, shared })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{BIAS_FEATURE, Model, RunConfig};
+
+    #[test]
+    fn weights_give_the_margins_whatever_labels_are() {
+        for json in ["{}", r#"{"learner": {"adaptive": {"loss": "squares"}}}"#] {
+            let config: RunConfig = serde_json::from_str(json).unwrap();
+            let mut model = Model::new(&config).unwrap();
+            for turn in 0..60_u32 {
+                let (x, task) = (f64::from(turn % 7) - 3.0, ["a", "b"][turn as usize % 2]);
+                let label = if json == "{}" { (x + 0.1).signum() } else { 20.0 + 3.0 * x };
+                model.learn_one(task, &[(0, x), (1, 1.0)], label).unwrap();
+            }
+            let (export, task) = (model.export().unwrap(), model.task("a").unwrap());
+            let weights = export.task(task);
+            let mut sum = 0.0;
+            for (feature, value) in [(0, 0.5), (1, 1.0), (BIAS_FEATURE, 1.0)] {
+                let of = |weights: &[(u32, f64)]| {
+                    weights.iter().find(|(at, _)| *at == feature).map_or(0.0, |(_, weight)| *weight)
+                };
+                let shared = weights.factors.iter().zip(export.shared());
+                sum += value * (of(&weights.own) + shared.map(|(f, v)| f * of(&v.weights)).sum::<f64>());
+            }
+            let margin = model.predict_one("a", &[(0, 0.5), (1, 1.0)]).unwrap().margin;
+            assert!((sum - margin).abs() < 1e-9 * margin.abs().max(1.0), "{json}: {sum} {margin}");
+        }
     }
 }

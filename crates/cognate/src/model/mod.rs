@@ -2,10 +2,12 @@
 //!
 //! `config` is the part of its config that a model keeps; `reading` makes streams that fit it; `learn` and `rows` teach it,
 //! `predict` asks it, `threshold` says from which margin on it answers +1, `fit` makes one from all examples at once,
-//! `explain` shows what it holds, `export` hands its weights out, `unusual` shows what few models hold, `forget` removes a task.
+//! `explain` shows what it holds, `contributions` what made one margin, `dense` is `predict` for dense rows, `export` hands its weights out, `unusual` shows what few models hold, `forget` removes a task.
 //! Saving and loading are in `snapshot.rs`.
 
 mod config;
+mod contributions;
+mod dense;
 mod explain;
 mod export;
 mod fit;
@@ -19,10 +21,11 @@ mod unknown_task;
 mod unusual;
 
 pub use config::ModelConfig;
+pub use contributions::{Contribution, ContributionError, Contributions};
 pub use explain::{Explanation, FeatureLabels, FeatureWeight};
 pub use export::{Export, ExportError};
 pub use forget::ForgetError;
-pub use predict::{Prediction, Predictions};
+pub use predict::{Prediction, Predictions, Scratch};
 pub use reading::OpenError;
 pub use rows::{Beside, Rows};
 pub use threshold::Threshold;
@@ -31,7 +34,7 @@ pub use unusual::Unusual;
 use crate::algorithms::Learner;
 use crate::class_weight::ClassCounts;
 use crate::config::RunConfig;
-use crate::error::{ConfigError, UnknownTask};
+use crate::error::{ConfigError, ConfigProblem, UnknownTask};
 use crate::example::TaskId;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
@@ -145,6 +148,20 @@ impl Model {
     /// What the streams that it has learnt call the labels; not used where labels are real numbers.
     pub fn label_names(&self) -> &LabelNames {
         &self.labels
+    }
+
+    /// Names the labels, as a stream does that calls them so; names that are known stay. No name is -1, or 1.
+    ///
+    /// # Errors
+    /// When a name is none that a file can hold, or both are the same.
+    pub fn name_labels(&mut self, negative: Option<&str>, positive: Option<&str>) -> Result<(), ConfigError> {
+        let mut names = self.labels.clone();
+        names.adopt(&LabelNames::new(negative, positive));
+        if let Some(problem) = names.problem() {
+            return Err(ConfigProblem::new("labels", problem).into());
+        }
+        self.labels = names;
+        Ok(())
     }
 
     /// The tasks, declared or added as they occurred.

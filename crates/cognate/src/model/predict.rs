@@ -28,6 +28,16 @@ pub struct Prediction {
     pub uncertainty: Option<f64>,
 }
 
+/// Buffers for predictions one by one.
+#[derive(Debug)]
+pub struct Scratch(Given);
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self(Given::new(Kind::Classification))
+    }
+}
+
 /// A batch of a stream with its margins.
 #[derive(Debug)]
 pub struct Predictions<'a> {
@@ -100,27 +110,63 @@ impl Model {
     /// # Errors
     /// As [`Self::predict_one`].
     pub fn predict_row(&self, task: Option<&str>, features: Features<'_>) -> Result<Prediction, StreamError> {
-        let found = self.margin_of(task, features);
+        let found = self.looked_up(task, features, |example| {
+            let Example { task, features, .. } = example;
+            (self.learner.as_predict().margin(task, features), self.deviation(task, features))
+        });
         let (margin, uncertainty) = found.map_err(|problem| TableError::Row { row: 0, problem })?;
-        if !margin.is_finite() {
-            let (place, task) = ("row 0".to_owned(), task.unwrap_or(UNNAMED_TASK).to_owned());
-            return Err(StreamError::Margin { place, task, margin });
-        }
+        check_margin(task, margin)?;
         Ok(Prediction { uncertainty, ..self.prediction(margin) })
     }
 
-    /// The margin of an example and its standard deviation.
-    fn margin_of(&self, task: Option<&str>, features: Features<'_>) -> Result<(f64, Option<f64>), Problem> {
+    /// As [`Self::predict_row`], without how sure it is, in buffers that are used again: for many examples that come one by one.
+    ///
+    /// # Errors
+    /// As [`Self::predict_row`].
+    pub fn predict_quickly(
+        &self,
+        scratch: &mut Scratch,
+        task: Option<&str>,
+        features: Features<'_>,
+    ) -> Result<Prediction, StreamError> {
+        let margin = self.looked_up_in(&mut scratch.0, task, features, |example| {
+            self.learner.as_predict().margin(example.task, example.features)
+        });
+        let margin = margin.map_err(|problem| TableError::Row { row: 0, problem })?;
+        check_margin(task, margin)?;
+        Ok(self.prediction(margin))
+    }
+
+    /// Does something with an example whose names are looked up, and stay new if they are.
+    pub(super) fn looked_up<R>(
+        &self,
+        task: Option<&str>,
+        features: Features<'_>,
+        use_it: impl FnOnce(Example<'_>) -> R,
+    ) -> Result<R, Problem> {
+        self.looked_up_in(&mut Given::new(Kind::Classification), task, features, use_it)
+    }
+
+    fn looked_up_in<R>(
+        &self,
+        given: &mut Given,
+        task: Option<&str>,
+        features: Features<'_>,
+        use_it: impl FnOnce(Example<'_>) -> R,
+    ) -> Result<R, Problem> {
+        given.clear(Kind::Classification);
         // The first example would decide what features are.
-        let fresh = FeatureNames::new(Naming::Kept, self.config.features);
-        let named = self.is_undecided() && features.are_named() == Some(true);
-        let names = if named { &fresh } else { &self.names };
+        let fresh;
+        let names = if self.is_undecided() && features.are_named() == Some(true) {
+            fresh = FeatureNames::new(Naming::Kept, self.config.features);
+            &fresh
+        } else {
+            &self.names
+        };
         let task = self.known_task(task_name(task)?)?;
-        let mut given = Given::new(Kind::Classification);
         let label = given.open(features, None, self.config.features, &mut NameSource::Looking(names))?;
         given.close(task, label, &self.config.preprocess);
-        let features = given.batch().example(0).features;
-        Ok((self.learner.as_predict().margin(task, features), self.deviation(task, features)))
+        Ok(use_it(given.batch().example(0)))
     }
 
     /// The standard deviation of a margin; none if the learner does not know it.
@@ -230,6 +276,15 @@ impl Model {
             (None, _) => Ok(self.next_task()),
         }
     }
+}
+
+/// Refuses a margin of one example that is infinite or not a number.
+fn check_margin(task: Option<&str>, margin: f64) -> Result<(), StreamError> {
+    if margin.is_finite() {
+        return Ok(());
+    }
+    let (place, task) = ("row 0".to_owned(), task.unwrap_or(UNNAMED_TASK).to_owned());
+    Err(StreamError::Margin { place, task, margin })
 }
 
 /// Refuses a margin that is infinite or not a number, with the place of its example.

@@ -6,9 +6,9 @@ use crate::error::{ConfigError, ConfigProblem};
 use crate::feature_names::{FeatureNames, Naming};
 use crate::fit::Kind;
 use crate::stream::{
-    ColumnKinds, Format, Input, LabelNames, Labels, NamingConfig, Problem, ReadOptions, Reader, ReaderPlan,
-    RowTasks, Stream, StreamConfig, StreamError, Table, TableError, TableStream, Values, class_problem,
-    naming_problem,
+    ColumnKinds, Format, Frame, Input, LabelNames, Labels, Memory, NamingConfig, Problem, ReadOptions,
+    Reader, ReaderPlan, RowTasks, Stream, StreamConfig, StreamError, Table, TableError, TableStream, Values,
+    class_problem, naming_problem,
 };
 
 impl RunConfig {
@@ -49,6 +49,25 @@ impl RunConfig {
     ) -> Result<TableStream<'a>, TableError> {
         TableStream::new(table, tasks, self.stream.preprocess(), self.features, self.learner.kind())
     }
+
+    /// The columns of a frame as a table for [`Self::table`].
+    ///
+    /// # Errors
+    /// When features are to be numbers, there are more than were declared, or columns do not go together.
+    pub fn frame<'a>(&self, frame: Frame<'a>) -> Result<Table<'a>, StreamError> {
+        let naming = self.stream.naming.decided().unwrap_or(Naming::Kept);
+        check_names(naming)?;
+        let names = FeatureNames::new(naming, self.features);
+        Ok(Table::Named(frame.place(&names, &ColumnKinds::default())?))
+    }
+}
+
+/// That features may have names.
+fn check_names(naming: Naming) -> Result<(), StreamError> {
+    if naming == Naming::Numbered {
+        return Err(StreamError::ForeignNaming { found: shown(Naming::Kept), expected: shown(naming) });
+    }
+    Ok(())
 }
 
 impl Model {
@@ -101,6 +120,40 @@ impl Model {
     ) -> Result<TableStream<'a>, TableError> {
         let kind = self.kind().unwrap_or(Kind::Classification);
         TableStream::new(table, tasks, self.config.preprocess, self.config.features, kind)
+    }
+
+    /// Rows in the order that a config sets: as they come, or held in memory and reordered.
+    ///
+    /// # Errors
+    /// Those of the stream, if it is held in memory.
+    pub fn in_order<'a>(
+        &self,
+        mut stream: TableStream<'a>,
+        config: &StreamConfig,
+    ) -> Result<Box<dyn Stream + 'a>, StreamError> {
+        if config.order.is_as_read() {
+            return Ok(Box::new(stream));
+        }
+        let memory = Memory::load_with(&mut stream, &self.tasks)?;
+        Ok(Box::new(memory.ordered(config.order, config.seed, config.simultaneous)))
+    }
+
+    /// The columns of a frame as a table for [`Self::table`]: columns that the model has learnt have the features that they had.
+    ///
+    /// # Errors
+    /// When the model's features are numbers; when its columns are others, or hold something else; when there are more
+    /// features than were declared.
+    pub fn frame<'a>(&self, frame: Frame<'a>) -> Result<Table<'a>, StreamError> {
+        let naming = self.config.naming.decided().unwrap_or(Naming::Kept);
+        check_names(naming)?;
+        let fresh;
+        let names = if self.is_undecided() {
+            fresh = FeatureNames::new(naming, self.config.features);
+            &fresh
+        } else {
+            &self.names
+        };
+        Ok(Table::Named(frame.place(names, &self.columns)?))
     }
 
     /// Checks that every label of a table is one that the learner can learn, so that nothing is learnt from one that has

@@ -150,6 +150,15 @@ impl Rows<'_> {
         self.len() == 0
     }
 
+    /// Whether the examples can be learnt. What this takes, [`Self::learn`] takes as well, unless the learner diverges or a round
+    /// is not complete.
+    ///
+    /// # Errors
+    /// When the learner takes no weights, offsets or labels like these, or not so many tasks.
+    pub fn check(&self) -> Result<(), RunError> {
+        run::check_batch(self.model, self.model.given.batch())
+    }
+
     /// Learns the examples, one after the other, or in rounds if the model is simultaneous.
     ///
     /// # Errors

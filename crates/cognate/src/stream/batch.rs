@@ -351,6 +351,34 @@ impl Batch {
         self.values.truncate(start);
     }
 
+    /// Brings the features of the example under way into order, most of which are, and adds up those of one number.
+    pub(crate) fn sort_open(&mut self) {
+        let start = self.open_start();
+        let (indices, values) = (&mut self.indices[start..], &mut self.values[start..]);
+        if indices.is_sorted_by(|one, other| one < other) {
+            return;
+        }
+        for next in 1..indices.len() {
+            let mut at = next;
+            while at > 0 && indices[at - 1] > indices[at] {
+                indices.swap(at - 1, at);
+                values.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+        let mut last = 0;
+        for at in 1..indices.len() {
+            if indices[at] == indices[last] {
+                values[last] += values[at];
+            } else {
+                last += 1;
+                (indices[last], values[last]) = (indices[at], values[at]);
+            }
+        }
+        self.indices.truncate(start + last + 1);
+        self.values.truncate(start + last + 1);
+    }
+
     /// Ends the example under way.
     #[inline]
     pub(crate) fn close(&mut self, task: TaskId, label: f64, line: u64) {

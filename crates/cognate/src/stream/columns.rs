@@ -18,6 +18,16 @@ pub(crate) enum ColumnKind {
     Text,
 }
 
+impl ColumnKind {
+    /// What it holds, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Number => "numbers",
+            Self::Text => "texts",
+        }
+    }
+}
+
 /// What a text turned out to be, which its numbers do not show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

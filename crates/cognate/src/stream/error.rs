@@ -364,6 +364,14 @@ pub enum Problem {
         /// Its value.
         found: String,
     },
+    /// Not a finite number, in a column of a table.
+    #[error("found value {found} in column {column}; expected a finite number of at most {LARGEST_VALUE:e}")]
+    ColumnValue {
+        /// The column: its number from 0, or its name in quotes.
+        column: String,
+        /// The value.
+        found: String,
+    },
     /// Something other than a text in a list of tokens.
     #[error("found {found} in the list of features; expected texts, each a feature of value 1")]
     Token {

@@ -17,6 +17,21 @@ pub struct LabelNames {
 }
 
 impl LabelNames {
+    /// Words for the labels, where they are others than -1 and 1.
+    pub(crate) fn new(negative: Option<&str>, positive: Option<&str>) -> Self {
+        Self { negative: negative.map(str::to_owned), positive: positive.map(str::to_owned) }
+    }
+
+    /// Whether a label can be called so: a text of one line that is not empty.
+    pub fn is_name(word: &str) -> bool {
+        is_task_name(word)
+    }
+
+    /// The word for -1, once a stream has used one.
+    pub fn negative(&self) -> Option<&str> {
+        self.negative.as_deref()
+    }
+
     /// Whether no other word has been used.
     pub fn is_empty(&self) -> bool {
         self.negative.is_none() && self.positive.is_none()

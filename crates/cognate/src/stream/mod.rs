@@ -15,6 +15,7 @@ mod error;
 mod extras;
 mod feature_hash;
 mod file_names;
+mod frame;
 mod given;
 mod input;
 mod jsonl;
@@ -45,6 +46,7 @@ pub use config::{
 };
 pub(crate) use config::{class_problem, naming_problem};
 pub use error::{Excerpt, Place, Problem, StreamError};
+pub use frame::{Column, Frame, PlacedFrame};
 pub use given::{FeatureValue, Features};
 pub(crate) use given::{Given, NameSource, task_name};
 pub use input::Input;

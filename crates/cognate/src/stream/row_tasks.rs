@@ -50,6 +50,11 @@ impl RowTasks {
         Ok(())
     }
 
+    /// The task of every row, or of all.
+    pub(crate) fn ids(&self) -> &[TaskId] {
+        &self.ids
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.ids.len()

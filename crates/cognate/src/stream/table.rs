@@ -4,10 +4,12 @@
 //! memory may have changed it since [`Table::check`].
 
 use super::batch::{Batch, NO_LABEL};
-use super::error::Problem;
+use super::error::{Problem, shown};
+use super::frame::PlacedFrame;
 use super::labels::LabelRule;
 use super::{Labels, Preprocess, RowTasks, Stream, StreamError};
 use crate::example::{BIAS_FEATURE, TaskId, is_valid, is_weight};
+use crate::feature_names::Naming;
 use crate::fit::Kind;
 
 /// Whole numbers in borrowed memory.
@@ -58,6 +60,8 @@ pub enum Table<'a> {
         /// Number of rows.
         rows: usize,
     },
+    /// Columns with names; see [`crate::Model::frame`].
+    Named(PlacedFrame<'a>),
 }
 
 /// What is wrong with a table, its labels or its tasks.
@@ -114,6 +118,24 @@ pub enum TableError {
         /// What is wrong with it.
         problem: Problem,
     },
+    /// Columns of a frame are others than those that the model has learnt.
+    #[error("columns are not those that were learnt: {}", apart(missing, unknown))]
+    Columns {
+        /// Learnt, and not there.
+        missing: Vec<String>,
+        /// There, and not learnt.
+        unknown: Vec<String>,
+    },
+    /// A column of a frame holds something else than it held.
+    #[error("column {column:?} holds {found}; expected {expected}, as it held when it was learnt")]
+    ColumnKind {
+        /// The column.
+        column: String,
+        /// What it holds.
+        found: &'static str,
+        /// What it held.
+        expected: &'static str,
+    },
     /// A row that was bad at first and good when it was looked at again.
     #[error("row {row} changed while it was being read")]
     Changed {
@@ -122,8 +144,26 @@ pub enum TableError {
     },
 }
 
+/// Rows that are checked between two questions whether to go on.
+const ROWS_BETWEEN: usize = 4096;
+
+/// How columns differ, with the first few names.
+fn apart(missing: &[String], unknown: &[String]) -> String {
+    let listed = |names: &[String], one: &str, many: &str| {
+        let shown: Vec<String> = names.iter().take(MOST_COLUMNS).map(|name| shown(name.as_bytes())).collect();
+        let more = if names.len() > MOST_COLUMNS { ", …" } else { "" };
+        let are = if names.len() == 1 { one } else { many };
+        (!names.is_empty()).then(|| format!("{}{more} {are}", shown.join(", ")))
+    };
+    let parts = [listed(missing, "is missing", "are missing"), listed(unknown, "is new", "are new")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Columns that a message lists.
+const MOST_COLUMNS: usize = 5;
+
 impl Indices<'_> {
-    fn len(self) -> usize {
+    pub(super) fn len(self) -> usize {
         match self {
             Self::I32(indices) => indices.len(),
             Self::I64(indices) => indices.len(),
@@ -131,7 +171,7 @@ impl Indices<'_> {
     }
 
     /// One of them; 0 beyond the end.
-    fn get(self, at: usize) -> i64 {
+    pub(super) fn get(self, at: usize) -> i64 {
         match self {
             Self::I32(indices) => indices.get(at).copied().unwrap_or_default().into(),
             Self::I64(indices) => indices.get(at).copied().unwrap_or_default(),
@@ -156,9 +196,15 @@ impl Values<'_> {
 }
 
 /// Where rows go: into a batch, or nowhere.
-trait Sink {
+pub(super) trait Sink {
     fn take<I: Copy + Into<i64>, V: Copy + Into<f64>>(&mut self, indices: &[I], values: &[V]);
     fn put(&mut self, index: u32, value: f64);
+
+    /// Takes a row of a value per feature, of which zeros are none.
+    fn put_row<V: Copy + Into<f64>>(&mut self, values: &[V]);
+
+    /// Brings the features of a row into the order of their numbers, and adds up those of one number.
+    fn put_in_order(&mut self) {}
 }
 
 struct Nowhere;
@@ -166,6 +212,7 @@ struct Nowhere;
 impl Sink for Nowhere {
     fn take<I: Copy + Into<i64>, V: Copy + Into<f64>>(&mut self, _: &[I], _: &[V]) {}
     fn put(&mut self, _: u32, _: f64) {}
+    fn put_row<V: Copy + Into<f64>>(&mut self, _: &[V]) {}
 }
 
 impl Sink for Batch {
@@ -181,6 +228,27 @@ impl Sink for Batch {
         self.indices.push(index);
         self.values.push(value);
     }
+
+    fn put_row<V: Copy + Into<f64>>(&mut self, values: &[V]) {
+        let zero = |value: &V| -> bool {
+            let value: f64 = (*value).into();
+            value == 0.0
+        };
+        if values.iter().fold(false, |any, value| any | zero(value)) {
+            for (index, value) in (0..).zip(values) {
+                if !zero(value) {
+                    self.put(index, (*value).into());
+                }
+            }
+        } else {
+            self.indices.extend(0..values.len() as u32);
+            self.values.extend(values.iter().map(|value| -> f64 { (*value).into() }));
+        }
+    }
+
+    fn put_in_order(&mut self) {
+        self.sort_open();
+    }
 }
 
 impl Table<'_> {
@@ -189,6 +257,7 @@ impl Table<'_> {
         match self {
             Self::Sparse { starts, .. } => starts.len().saturating_sub(1),
             Self::Rows { rows, .. } | Self::Columns { rows, .. } => *rows,
+            Self::Named(frame) => frame.rows,
         }
     }
 
@@ -197,6 +266,15 @@ impl Table<'_> {
         match self {
             Self::Sparse { columns, .. } | Self::Rows { columns, .. } => *columns,
             Self::Columns { columns, .. } => columns.len(),
+            Self::Named(frame) => frame.columns(),
+        }
+    }
+
+    /// What its features are.
+    fn naming(&self) -> Naming {
+        match self {
+            Self::Named(frame) => frame.naming,
+            Self::Sparse { .. } | Self::Rows { .. } | Self::Columns { .. } => Naming::Numbered,
         }
     }
 
@@ -205,6 +283,18 @@ impl Table<'_> {
     /// # Errors
     /// When lengths differ, indices are out of range or do not increase, or values are not finite; the first of these.
     pub fn check(&self, features: Option<u32>) -> Result<(), TableError> {
+        self.check_while(features, &mut || true)
+    }
+
+    /// As [`Self::check`], until `go_on` says no, which it is asked now and then.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_while(
+        &self,
+        features: Option<u32>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), TableError> {
         let expect = |what: &'static str, found: usize, expected: usize| {
             if found == expected { Ok(()) } else { Err(TableError::Length { what, found, expected }) }
         };
@@ -221,9 +311,17 @@ impl Table<'_> {
             Self::Columns { columns, rows } => {
                 columns.iter().try_for_each(|column| expect("values in a column", column.len(), *rows))?;
             }
+            // It was checked when its columns got their numbers.
+            Self::Named(_) => {}
         }
         let largest = self.largest(features);
-        (0..self.rows()).try_for_each(|row| self.row(row, largest, &mut Nowhere))
+        for row in 0..self.rows() {
+            if row % ROWS_BETWEEN == ROWS_BETWEEN - 1 && !go_on() {
+                break;
+            }
+            self.row(row, largest, &mut Nowhere)?;
+        }
+        Ok(())
     }
 
     /// The largest index of a feature: that of the last column, or of the last feature declared.
@@ -263,15 +361,14 @@ impl Table<'_> {
             Self::Rows { values, columns, .. } => {
                 let range = row * columns..(row + 1) * columns;
                 match values {
-                    Values::F32(values) => {
-                        dense_row(values[range].iter().map(|value| f64::from(*value)), row, largest, sink)
-                    }
-                    Values::F64(values) => dense_row(values[range].iter().copied(), row, largest, sink),
+                    Values::F32(values) => whole_row(&values[range], row, largest, sink),
+                    Values::F64(values) => whole_row(&values[range], row, largest, sink),
                 }
             }
             Self::Columns { columns, .. } => {
                 dense_row(columns.iter().map(|column| column.get(row)), row, largest, sink)
             }
+            Self::Named(frame) => frame.row(row, sink),
         }
     }
 }
@@ -316,7 +413,7 @@ fn culprit<I: Copy + Into<i64>, V: Copy + Into<f64>>(
             return TableError::Order { row, previous, index };
         }
         if !is_valid(value) {
-            return bad_value(row, value);
+            return bad_value(row, &index, value);
         }
         previous = index;
     }
@@ -324,8 +421,24 @@ fn culprit<I: Copy + Into<i64>, V: Copy + Into<f64>>(
     TableError::Changed { row }
 }
 
-fn bad_value(row: usize, value: f64) -> TableError {
-    TableError::Row { row, problem: Problem::Value { found: value.to_string() } }
+fn bad_value(row: usize, column: &impl std::fmt::Display, value: f64) -> TableError {
+    let problem = Problem::ColumnValue { found: value.to_string(), column: column.to_string() };
+    TableError::Row { row, problem }
+}
+
+/// A row in one piece, which is looked at without a branch per value; whatever is odd about it is found one by one.
+fn whole_row<V: Copy + Into<f64>>(
+    values: &[V],
+    row: usize,
+    largest: u32,
+    sink: &mut impl Sink,
+) -> Result<(), TableError> {
+    let valid = values.iter().fold(true, |valid, value| valid & is_valid((*value).into()));
+    if !valid || values.len() > largest as usize + 1 {
+        return dense_row(values.iter().map(|value| (*value).into()), row, largest, sink);
+    }
+    sink.put_row(values);
+    Ok(())
 }
 
 fn dense_row(
@@ -336,7 +449,7 @@ fn dense_row(
 ) -> Result<(), TableError> {
     for (column, value) in values.enumerate() {
         if !is_valid(value) {
-            return Err(bad_value(row, value));
+            return Err(bad_value(row, &column, value));
         }
         if value != 0.0 {
             // No memory holds more columns than there are 32-bit numbers.
@@ -367,6 +480,8 @@ pub struct TableStream<'a> {
     /// Numbers that new tasks go out with: those of the order in which they come out.
     outgoing: Vec<Option<TaskId>>,
     met: usize,
+    /// Whether the names of a frame have gone out.
+    introduced: bool,
 }
 
 /// A batch ends here: small enough to stay in cache.
@@ -401,6 +516,7 @@ impl<'a> TableStream<'a> {
             next: 0,
             outgoing: vec![None; tasks.new.len()],
             met: 0,
+            introduced: false,
         })
     }
 
@@ -498,6 +614,13 @@ impl<'a> TableStream<'a> {
 impl Stream for TableStream<'_> {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), StreamError> {
         batch.clear();
+        if let Table::Named(frame) = self.table
+            && !self.introduced
+        {
+            frame.new_names.iter().for_each(|(name, feature)| batch.new_names.push(name, feature));
+            batch.new_columns.extend(frame.new_columns.iter().cloned());
+            self.introduced = true;
+        }
         let rows = self.order.map_or(self.table.rows(), <[i64]>::len);
         while self.next < rows && batch.len() < BATCH_ROWS && batch.indices.len() < BATCH_FEATURES {
             let row = self.order.map_or(self.next, |order| order[self.next] as usize);
@@ -505,6 +628,10 @@ impl Stream for TableStream<'_> {
             self.next += 1;
         }
         Ok(())
+    }
+
+    fn naming(&self) -> Naming {
+        self.table.naming()
     }
 
     fn input_names(&self) -> Vec<String> {

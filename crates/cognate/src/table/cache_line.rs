@@ -42,6 +42,17 @@ impl CacheLine {
         bytemuck::must_cast_slice_mut(lines)
     }
 
+    /// Lines as fours of words, each within a line.
+    #[inline]
+    pub(crate) fn fours(lines: &[Self]) -> &[[u32; 4]] {
+        bytemuck::must_cast_slice(lines)
+    }
+
+    #[inline]
+    pub(crate) fn fours_mut(lines: &mut [Self]) -> &mut [[u32; 4]] {
+        bytemuck::must_cast_slice_mut(lines)
+    }
+
     #[inline]
     pub(crate) fn all_numbers(lines: &[Self]) -> &[f64] {
         bytemuck::must_cast_slice(lines)

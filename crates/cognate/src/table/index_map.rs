@@ -2,100 +2,18 @@
 //!
 //! The array grows whenever enough of the keys below its new end are present, so a dense vector is an array, a
 //! few scattered keys are a small hash table, and a power law is both: the frequent features, which are numbered
-//! first, sit side by side. Memory stays within a constant of the number of keys whatever the keys are.
+//! first, sit side by side. Memory stays within a constant of the number of keys whatever the keys are. Few short rows are a list
+//! instead (`list`).
 //!
 //! Which keys are present, and where, cannot be predicted, by people or by processors: looking many keys up
 //! ([`super::search::Search`]) takes no branch that depends on it.
 
 use std::marker::PhantomData;
 
-use super::cache_line::{CacheLine, lane_among};
+use super::cache_line::CacheLine;
 use super::prefetch::prefetch;
 use super::secret;
-
-/// A value that the table can hold: zero says "nothing here".
-pub(crate) trait TableValue: Copy + PartialEq + Default {
-    /// Values that fill a cache line.
-    const PER_LINE: usize;
-    /// Values of a bucket, which are the first of its line; their keys are the last of it.
-    const LANES: usize;
-    /// Mean number of keys in a full table's buckets; few buckets overflow into the next then.
-    const MEAN_LANES: usize;
-
-    /// All values of lines, by place; some places are those of keys.
-    fn values(lines: &[CacheLine]) -> &[Self];
-    fn values_mut(lines: &mut [CacheLine]) -> &mut [Self];
-    fn keys(line: &CacheLine) -> &[u32];
-    fn keys_mut(line: &mut CacheLine) -> &mut [u32];
-
-    /// One more than the lane that holds the key, 0 if none does; all are compared at once.
-    fn lane_of(line: &CacheLine, key: u32) -> u32;
-}
-
-impl TableValue for f64 {
-    const PER_LINE: usize = 8;
-    const LANES: usize = 5;
-    const MEAN_LANES: usize = 3;
-
-    #[inline]
-    fn values(lines: &[CacheLine]) -> &[Self] {
-        CacheLine::all_numbers(lines)
-    }
-
-    #[inline]
-    fn values_mut(lines: &mut [CacheLine]) -> &mut [Self] {
-        CacheLine::all_numbers_mut(lines)
-    }
-
-    #[inline]
-    fn keys(line: &CacheLine) -> &[u32] {
-        &line.words()[11..]
-    }
-
-    #[inline]
-    fn keys_mut(line: &mut CacheLine) -> &mut [u32] {
-        &mut line.words_mut()[11..]
-    }
-
-    #[inline]
-    fn lane_of(line: &CacheLine, key: u32) -> u32 {
-        lane_among(line.words()[11..].first_chunk::<5>().expect("five keys"), key)
-    }
-}
-
-impl TableValue for u32 {
-    const PER_LINE: usize = 16;
-    const LANES: usize = 8;
-    const MEAN_LANES: usize = 5;
-
-    #[inline]
-    fn values(lines: &[CacheLine]) -> &[Self] {
-        CacheLine::all_words(lines)
-    }
-
-    #[inline]
-    fn values_mut(lines: &mut [CacheLine]) -> &mut [Self] {
-        CacheLine::all_words_mut(lines)
-    }
-
-    #[inline]
-    fn keys(line: &CacheLine) -> &[u32] {
-        &line.words()[8..]
-    }
-
-    #[inline]
-    fn keys_mut(line: &mut CacheLine) -> &mut [u32] {
-        &mut line.words_mut()[8..]
-    }
-
-    #[inline]
-    fn lane_of(line: &CacheLine, key: u32) -> u32 {
-        lane_among(line.words()[8..].first_chunk::<8>().expect("eight keys"), key)
-    }
-}
-
-/// The array may be this many times larger than the number of its keys.
-const SLACK: usize = 8;
+pub(crate) use super::table_value::TableValue;
 
 /// No key is this large, see [`crate::example::BIAS_FEATURE`].
 const EMPTY: u32 = u32::MAX;
@@ -119,12 +37,12 @@ pub(crate) struct IndexMap<V> {
     lines: Box<[CacheLine]>,
     /// Keys below this are in the array.
     head: usize,
-    /// Lines of the array; the others are buckets.
+    /// Lines of the array, or of a list; the others are buckets.
     head_lines: usize,
     /// At least so many of the array's keys are present.
     in_head: u32,
     in_tail: u32,
-    /// What keys are multiplied with, which nobody outside can know.
+    /// What keys are multiplied with, which nobody outside can know; 0 of a list.
     factor: u64,
     /// How often another factor was drawn because keys crowded.
     draws: u32,
@@ -135,6 +53,14 @@ pub(crate) struct IndexMap<V> {
     /// How often entries were given out to be changed.
     changed: u32,
     values: PhantomData<V>,
+}
+
+impl IndexMap<f64> {
+    /// The values by place.
+    #[inline]
+    pub(crate) fn values(&self) -> &[f64] {
+        CacheLine::all_numbers(&self.lines)
+    }
 }
 
 impl<V: TableValue> Default for IndexMap<V> {
@@ -179,81 +105,107 @@ impl<V: TableValue> IndexMap<V> {
         self.moved
     }
 
+    /// Where the search for a key begins, in a table with buckets; without a branch, for nobody can predict it.
+    #[inline]
+    fn begin(&self, key: u32) -> u32 {
+        let bucket = Self::lane(self.bucket(key), 0);
+        if (key as usize) < self.head { key + 1 } else { bucket }
+    }
+
     /// Asks for the cache line where the search for a key begins.
     #[inline]
     pub(crate) fn prefetch(&self, key: u32) {
-        let line =
-            if (key as usize) < self.head { (key as usize + 1) / V::PER_LINE } else { self.bucket(key) };
-        prefetch(&self.lines, line);
+        self.prefetch_all(&[key]);
     }
 
-    /// The same for many keys.
+    /// Asks for the cache lines where the searches for keys begin.
     #[inline]
     pub(crate) fn prefetch_all(&self, keys: &[u32]) {
+        let ask = |place: u32| prefetch(&self.lines, place as usize / V::PER_LINE);
         if self.buckets().is_empty() {
-            keys.iter().for_each(|key| prefetch(&self.lines, (*key as usize + 1) / V::PER_LINE));
+            keys.iter().for_each(|key| ask(key + 1));
         } else {
-            keys.iter().for_each(|key| self.prefetch(*key));
+            keys.iter().for_each(|key| ask(self.begin(*key)));
         }
     }
 
-    /// Where the searches for keys begin, and which of the keys are not in the array; cache lines are asked for.
-    ///
-    /// Whether a key is in the array cannot be predicted: those that are not are put aside without a branch.
+    /// Where the searches for keys begin; cache lines are asked for.
     #[inline]
-    pub(crate) fn begin_all(&self, keys: &[u32], places: &mut Vec<u32>, behind: &mut Vec<u32>) {
+    pub(crate) fn begin_all(&self, keys: &[u32], places: &mut Vec<u32>) {
         places.clear();
-        places.extend(keys.iter().map(|key| key.wrapping_add(1)));
-        behind.resize(keys.len(), 0);
-        let (mut count, head) = (0, self.head as u32);
-        for (at, key) in keys.iter().enumerate() {
-            behind[count] = at as u32;
-            count += usize::from(*key >= head);
+        if self.is_list() {
+            places.resize(keys.len(), NOWHERE);
+            (0..self.lines.len()).for_each(|line| prefetch(&self.lines, line));
+            return;
         }
-        behind.truncate(count);
-        let has_buckets = !self.buckets().is_empty();
-        for at in &*behind {
-            let at = *at as usize;
-            places[at] = if has_buckets { Self::lane(self.bucket(keys[at]), 0) } else { NOWHERE };
+        let asked = |place: u32| {
+            prefetch(&self.lines, place as usize / V::PER_LINE);
+            place
+        };
+        if self.buckets().is_empty() {
+            let place = |key: &u32| if (*key as usize) < self.head { key + 1 } else { NOWHERE };
+            places.extend(keys.iter().map(|key| asked(place(key))));
+        } else {
+            places.extend(keys.iter().map(|key| asked(self.begin(*key))));
         }
-        places.iter().for_each(|place| prefetch(&self.lines, *place as usize / V::PER_LINE));
     }
 
     /// Turns the places where searches begin into those of the keys, for [`Self::at`] and [`Self::change_at`]; good
     /// until a key is added.
     #[inline]
-    pub(crate) fn finish_all(&self, keys: &[u32], places: &mut [u32], behind: &[u32]) {
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "one branch, which is predicted, in place of three that are not"
+    )]
+    pub(crate) fn finish_all(&self, keys: &[u32], places: &mut [u32]) {
+        if self.is_list() {
+            keys.iter().zip(places).for_each(|(key, place)| *place = self.find_listed(*key));
+            return;
+        }
         if self.buckets().is_empty() {
             return;
         }
-        for at in behind {
-            let place = &mut places[*at as usize];
-            *place = self.find_from(*place as usize / V::PER_LINE, keys[*at as usize]);
+        for (key, place) in keys.iter().zip(places) {
+            let (at, in_array) = (*place as usize / V::PER_LINE, (*key as usize) < self.head);
+            let line = &self.lines[at];
+            // Of a line of the array, which has no keys, this says nothing.
+            let lane = V::lane_of(line, *key);
+            let found = if lane == 0 { NOWHERE } else { Self::lane(at, 0) + lane - 1 };
+            *place = if in_array { *place } else { found };
+            // A bucket that is not full ends the search, and most are not: the branch is predicted.
+            if !in_array & (lane == 0) & is_full::<V>(line) {
+                *place = self.find_from(at + 1, *key);
+            }
         }
     }
 
     /// The value at a place.
     #[inline]
     pub(crate) fn at(&self, place: u32) -> V {
-        self.values().get(place as usize).copied().unwrap_or_default()
+        V::at(&self.lines, place as usize).copied().unwrap_or_default()
     }
 
-    /// The values by place.
+    /// All values, to be changed by their places; that at [`NOWHERE`] must stay zero.
     #[inline]
-    pub(crate) fn values(&self) -> &[V] {
-        V::values(&self.lines)
+    pub(crate) fn lines_mut(&mut self) -> &mut [CacheLine] {
+        &mut self.lines
+    }
+
+    /// All values, by their places.
+    #[inline]
+    pub(crate) fn lines(&self) -> &[CacheLine] {
+        &self.lines
     }
 
     /// Changes the values at places; whatever is done to [`NOWHERE`] is undone.
     #[inline]
     pub(crate) fn change_at(&mut self, places: &[u32], mut change: impl FnMut(usize, &mut V)) {
-        let values = V::values_mut(&mut self.lines);
         for (at, place) in places.iter().enumerate() {
-            if let Some(value) = values.get_mut(*place as usize) {
+            if let Some(value) = V::at_mut(&mut self.lines, *place as usize) {
                 change(at, value);
             }
         }
-        if let Some(value) = values.first_mut() {
+        if let Some(value) = V::at_mut(&mut self.lines, NOWHERE as usize) {
             *value = V::default();
         }
     }
@@ -277,11 +229,28 @@ impl<V: TableValue> IndexMap<V> {
     /// Present pairs; the order depends on the history of the table and on a secret, so no result may depend on it.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, V)> + '_ {
         let head = (0..self.head as u32).map(|key| (key, self.at(key + 1)));
-        let tail = self.buckets().iter().flat_map(|line| {
-            let keys = V::keys(line)[..filled::<V>(line)].iter().copied();
-            keys.zip(V::values(std::slice::from_ref(line)).iter().copied())
+        head.chain(self.tail()).filter(|pair| pair.1 != V::default())
+    }
+
+    /// Pairs that are not in the array, in any order.
+    fn tail(&self) -> impl Iterator<Item = (u32, V)> + '_ {
+        let listed = 1..=if self.is_list() { self.in_tail as usize } else { 0 };
+        let in_buckets = (self.head_lines..self.lines.len()).flat_map(|line| {
+            let first = line * V::PER_LINE;
+            first..first + filled::<V>(&self.lines[line])
         });
-        head.chain(tail).filter(|pair| pair.1 != V::default())
+        listed.chain(in_buckets).map(|place| (self.key_at(place), self.at(place as u32)))
+    }
+
+    /// Changes all values that are present; zeros must stay zeros.
+    pub(crate) fn for_each_mut(&mut self, mut change: impl FnMut(&mut V)) {
+        let mut change_at =
+            |lines: &mut [CacheLine], place| V::at_mut(lines, place).into_iter().for_each(&mut change);
+        let listed = if self.is_list() { self.in_tail as usize } else { 0 };
+        (1..=self.head.max(listed)).for_each(|place| change_at(&mut self.lines, place));
+        for line in &mut self.lines[self.head_lines..] {
+            (0..filled::<V>(line)).for_each(|lane| change_at(std::slice::from_mut(line), lane));
+        }
     }
 
     /// Bytes held by the table, without its own struct.
@@ -292,7 +261,7 @@ impl<V: TableValue> IndexMap<V> {
     #[inline]
     fn value_mut(&mut self, place: u32) -> &mut V {
         self.changed = self.changed.wrapping_add(1);
-        &mut V::values_mut(&mut self.lines)[place as usize]
+        V::at_mut(&mut self.lines, place as usize).expect("the place of a key")
     }
 
     fn buckets(&self) -> &[CacheLine] {
@@ -303,9 +272,9 @@ impl<V: TableValue> IndexMap<V> {
     #[inline]
     fn bucket(&self, key: u32) -> usize {
         // Multiplicative hashing, then the product's share of the number of buckets, whatever that is.
-        let hash = u64::from(key).wrapping_mul(self.factor);
-        let buckets = (self.lines.len() - self.head_lines) as u128;
-        self.head_lines + ((u128::from(hash) * buckets) >> 64) as usize
+        let hash = u64::from(key).wrapping_mul(self.factor) >> 32;
+        let buckets = (self.lines.len() - self.head_lines) as u64;
+        self.head_lines + ((hash * buckets) >> 32) as usize
     }
 
     /// The place of a lane.
@@ -314,9 +283,15 @@ impl<V: TableValue> IndexMap<V> {
         (line * V::PER_LINE + lane) as u32
     }
 
+    /// The key at a place that is not in the array.
+    #[inline]
+    fn key_at(&self, place: usize) -> u32 {
+        key_of::<V>(&self.lines[place / V::PER_LINE], place % V::PER_LINE)
+    }
+
     #[inline]
     fn find_in_tail(&self, key: u32) -> u32 {
-        self.find_from(self.bucket(key), key)
+        if self.is_list() { self.find_listed(key) } else { self.find_from(self.bucket(key), key) }
     }
 
     #[inline]
@@ -333,7 +308,7 @@ impl<V: TableValue> IndexMap<V> {
             };
             let lane = V::lane_of(line, key);
             // A bucket that is not full ends the search, and most are not: the branch is predicted.
-            if V::keys(line)[V::LANES - 1] == EMPTY || lane != 0 {
+            if lane != 0 || !is_full::<V>(line) {
                 let first = Self::lane(at, 0);
                 return if lane == 0 { NOWHERE } else { first + lane - 1 };
             }
@@ -345,7 +320,7 @@ impl<V: TableValue> IndexMap<V> {
     fn tail_limit(&self) -> usize {
         match self.buckets().len() {
             1 => V::LANES - 1,
-            buckets => buckets * V::MEAN_LANES,
+            buckets => buckets * V::MEAN_OF_FOUR / 4,
         }
     }
 
@@ -362,8 +337,9 @@ impl<V: TableValue> IndexMap<V> {
         self.value_mut(place)
     }
 
+    /// Gives a key that has none a place, in a table with room reserved for it; others move where [`Self::moved`] changes.
     #[inline]
-    fn place_of_new(&mut self, key: u32) -> u32 {
+    pub(crate) fn place_of_new(&mut self, key: u32) -> u32 {
         loop {
             if let Some(place) = self.claim(key) {
                 return place;
@@ -372,9 +348,11 @@ impl<V: TableValue> IndexMap<V> {
         }
     }
 
-    /// Makes room for keys that are about to be added.
+    /// Makes room for keys that are about to be added and are not there.
     pub(crate) fn reserve(&mut self, keys: &[u32]) {
-        if self.in_tail as usize + keys.len() > self.tail_limit() {
+        if self.is_list() && self.in_tail as usize + keys.len() <= V::LISTED {
+            self.list(keys);
+        } else if self.in_tail as usize + keys.len() > self.tail_limit() {
             self.rebuild(keys);
         }
     }
@@ -384,6 +362,9 @@ impl<V: TableValue> IndexMap<V> {
     fn claim(&mut self, key: u32) -> Option<u32> {
         if (key as usize) < self.head {
             return Some(key + 1);
+        }
+        if self.is_list() {
+            return Some(self.find_listed(key));
         }
         let bucket = self.bucket(key);
         self.claim_in(bucket, key).or_else(|| self.claim_behind(bucket, key))
@@ -405,7 +386,10 @@ impl<V: TableValue> IndexMap<V> {
     #[inline]
     fn claim_in(&mut self, at: usize, key: u32) -> Option<u32> {
         let lane = filled::<V>(&self.lines[at]);
-        *V::keys_mut(&mut self.lines[at]).get_mut(lane)? = key;
+        if lane == V::LANES {
+            return None;
+        }
+        self.lines[at].words_mut()[V::FIRST_KEY + lane * V::NEXT_KEY] = key;
         self.in_tail += 1;
         Some(Self::lane(at, lane))
     }
@@ -414,9 +398,10 @@ impl<V: TableValue> IndexMap<V> {
     fn rebuild(&mut self, more: &[u32]) {
         let (head, in_head) = self.best_head(more);
         let needed = self.in_head as usize + self.in_tail as usize + more.len() - in_head;
-        // Twice as much: moving costs little then, and memory stays within a constant of what is used.
-        let buckets =
-            if needed < V::LANES { usize::from(needed > 0) } else { (needed * 2).div_ceil(V::MEAN_LANES) };
+        let buckets = match needed {
+            few if few < V::LANES => usize::from(few > 0),
+            needed => (needed * V::ROOM).div_ceil(V::MEAN_OF_FOUR),
+        };
         self.move_all(head, in_head, buckets);
     }
 
@@ -444,38 +429,34 @@ impl<V: TableValue> IndexMap<V> {
     /// Fills a table of this size with what another holds; false if keys crowd.
     fn refill(&mut self, old: &Self, buckets: usize) -> bool {
         let mut empty = CacheLine::ZERO;
-        V::keys_mut(&mut empty).fill(EMPTY);
+        (0..V::LANES).for_each(|lane| empty.words_mut()[V::FIRST_KEY + lane * V::NEXT_KEY] = EMPTY);
         let mut lines = Vec::with_capacity(self.head_lines + buckets);
-        lines.extend_from_slice(&old.lines[..old.head_lines]);
+        lines.extend_from_slice(if old.is_list() { &[] } else { &old.lines[..old.head_lines] });
         lines.resize(self.head_lines, CacheLine::ZERO);
         lines.resize(self.head_lines + buckets, empty);
         self.lines = lines.into_boxed_slice();
         (self.in_tail, self.patience) = (0, (LONGEST_SEARCH + self.tail_limit() / KEYS_PER_CROSSING) as u32);
-        for line in old.buckets() {
-            let values = V::values(std::slice::from_ref(line));
-            for (key, value) in V::keys(line)[..filled::<V>(line)].iter().zip(values) {
-                let Some(place) = self.claim(*key) else {
-                    return false;
-                };
-                *self.value_mut(place) = *value;
-            }
+        for (key, value) in old.tail() {
+            let Some(place) = self.claim(key) else {
+                return false;
+            };
+            *self.value_mut(place) = value;
         }
         true
     }
 
-    /// The largest power of two of which at least one in [`SLACK`] keys is present, and how many are.
+    /// The largest power of two of which at least one in [`TableValue::SLACK`] keys is present, and how many are.
     fn best_head(&self, more: &[u32]) -> (usize, usize) {
         // below[p]: keys k of the tail with 2^(p-1) <= k < 2^p.
         let mut below = [0_usize; 33];
-        let tail = self.buckets().iter().flat_map(|line| &V::keys(line)[..filled::<V>(line)]);
-        for key in tail.chain(more) {
+        for key in self.tail().map(|pair| pair.0).chain(more.iter().copied()) {
             below[(u32::BITS - key.leading_zeros()) as usize] += 1;
         }
         let in_head = self.in_head as usize;
         let (mut present, mut best) = (in_head, (self.head, in_head));
         for (power, count) in below.iter().enumerate().take(31) {
             present += count;
-            if present * SLACK >= 1 << power && 1 << power >= 4.max(2 * self.head) {
+            if present * V::SLACK >= 1 << power && 1 << power >= 4.max(2 * self.head) {
                 best = (1 << power, present);
             }
         }
@@ -486,8 +467,22 @@ impl<V: TableValue> IndexMap<V> {
 /// Lanes in use, which are the first ones.
 #[inline]
 fn filled<V: TableValue>(line: &CacheLine) -> usize {
-    V::keys(line).iter().map(|key| u32::from(*key != EMPTY)).sum::<u32>() as usize
+    (0..V::LANES).map(|lane| u32::from(key_of::<V>(line, lane) != EMPTY)).sum::<u32>() as usize
 }
+
+/// The key of a lane.
+#[inline]
+fn key_of<V: TableValue>(line: &CacheLine, lane: usize) -> u32 {
+    line.words()[V::FIRST_KEY + lane * V::NEXT_KEY]
+}
+
+/// Whether no lane is free: the last one is the last to be filled.
+#[inline]
+fn is_full<V: TableValue>(line: &CacheLine) -> bool {
+    key_of::<V>(line, V::LANES - 1) != EMPTY
+}
+
+mod list;
 
 #[cfg(test)]
 mod crowding;
@@ -519,20 +514,66 @@ mod tests {
         assert!(map.heap_bytes() <= 128);
     }
 
+    /// A table of such values against one that everybody knows, one key at a time and many at once.
+    fn is_a_map<V: TableValue + std::fmt::Debug>(keys: &[u32], value: impl Fn(u32) -> V, most: usize) {
+        let (mut map, mut expected) = (IndexMap::<V>::default(), BTreeMap::new());
+        for (at, key) in keys.iter().enumerate() {
+            *map.entry(*key) = value(at as u32 + 1);
+            expected.insert(*key, value(at as u32 + 1));
+            if at % 7 == 6 {
+                // What is made room for comes next, and may be put there in any order.
+                let mut more: Vec<u32> = (0..5).map(|step| key.saturating_add(step * 3) % EMPTY).collect();
+                more.sort_unstable();
+                more.dedup();
+                more.retain(|key| !expected.contains_key(key));
+                map.reserve(&more);
+                for key in more.iter().rev() {
+                    // Keys of the array have places, though nothing may be there.
+                    let place = if map.get(*key) == V::default() { map.place_of_new(*key) } else { NOWHERE };
+                    *map.value_mut(place) = value(*key + 1);
+                    expected.insert(*key, value(*key + 1));
+                }
+            }
+        }
+        assert_eq!(map.sorted(), expected.clone().into_iter().collect::<Vec<_>>());
+        let asked: Vec<u32> =
+            keys.iter().flat_map(|key| [*key, key.saturating_add(1).min(EMPTY - 1)]).collect();
+        let mut places = Vec::new();
+        map.begin_all(&asked, &mut places);
+        map.finish_all(&asked, &mut places);
+        for (key, place) in asked.iter().zip(places) {
+            let known = expected.get(key).copied().unwrap_or_default();
+            assert_eq!((map.get(*key), map.at(place)), (known, known), "{key}");
+        }
+        // Memory follows the number of keys, not their size.
+        assert!(
+            map.heap_bytes() <= 192 + expected.len() * most,
+            "{} for {}",
+            map.heap_bytes(),
+            expected.len()
+        );
+        map.for_each_mut(|value| *value = V::default());
+        assert!(map.sorted().is_empty());
+    }
+
+    #[test]
+    fn few_short_rows_are_a_list_without_room_to_spare() {
+        let mut map = IndexMap::<[u32; 3]>::default();
+        for key in (0..90).rev() {
+            *map.entry(1000 + 7 * key) = [key + 1; 3];
+        }
+        assert!(map.is_list() && map.heap_bytes() <= 90 * 16 * 9 / 8 + 128, "{}", map.heap_bytes());
+        assert_eq!(map.get(1000 + 7 * 41), [42; 3]);
+        (0..90).for_each(|key| *map.entry(key) = [key + 1; 3]);
+        assert!(!map.is_list() && map.get(41) == [42; 3] && map.get(1000 + 7 * 41) == [42; 3]);
+    }
+
     proptest! {
         #[test]
         fn it_is_a_map(keys in prop::collection::vec(prop_oneof![0u32..40, 0u32..5000, 0..u32::MAX], 0..400)) {
-            let (mut map, mut expected) = (IndexMap::<f64>::default(), BTreeMap::new());
-            for (at, key) in keys.iter().enumerate() {
-                *map.entry(*key) += at as f64 + 1.0;
-                *expected.entry(*key).or_insert(0.0) += at as f64 + 1.0;
-            }
-            prop_assert_eq!(map.sorted(), expected.clone().into_iter().collect::<Vec<_>>());
-            for key in keys.iter().flat_map(|key| [*key, key.saturating_add(1).min(EMPTY - 1)]) {
-                prop_assert_eq!(map.get(key), expected.get(&key).copied().unwrap_or(0.0));
-            }
-            // Memory follows the number of keys, not their size.
-            prop_assert!(map.heap_bytes() <= 192 + expected.len() * 64);
+            is_a_map(&keys, f64::from, 64);
+            is_a_map(&keys, |number| number, 32);
+            is_a_map(&keys, |number| [number, number % 5, 0], 64);
         }
     }
 }

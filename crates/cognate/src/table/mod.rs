@@ -2,7 +2,8 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `index_map` | what is the value of a key? An array for low keys, buckets of one cache line for the rest |
+//! | `index_map` | what is the value of a key? An array for low keys, buckets of one cache line for the rest; few keys may be a list |
+//! | `table_value` | what can a table hold? |
 //! | `cache_line` | what are arrays and buckets made of? |
 //! | `search` | where are many keys at once? |
 //! | `ahead` | how are the weights of the next examples found while one is being learnt? |
@@ -15,6 +16,7 @@ pub(crate) mod index_map;
 pub(crate) mod prefetch;
 pub(crate) mod search;
 pub(crate) mod secret;
+mod table_value;
 
 pub(crate) use ahead::{AHEAD, Locate};
 pub(crate) use index_map::IndexMap;

@@ -8,8 +8,6 @@ use super::index_map::{NOWHERE, TableValue};
 pub(crate) struct Search {
     /// Where to look for each key, and then where it is.
     places: Vec<u32>,
-    /// Which of the keys are not in the table's array.
-    behind: Vec<u32>,
     /// How often the table had moved then; none if the keys are others now, or have been found.
     moved: Option<u32>,
 }
@@ -19,7 +17,7 @@ impl Search {
     #[inline]
     pub(crate) fn begin<V: TableValue>(&mut self, table: &IndexMap<V>, keys: &[u32]) {
         self.moved = Some(table.moved());
-        table.begin_all(keys, &mut self.places, &mut self.behind);
+        table.begin_all(keys, &mut self.places);
     }
 
     /// Finds the keys, looking for all of them anew where the table has moved since; good until a key is added.
@@ -28,7 +26,7 @@ impl Search {
         if self.moved != Some(table.moved()) {
             self.begin(table, keys);
         }
-        table.finish_all(keys, &mut self.places, &self.behind);
+        table.finish_all(keys, &mut self.places);
         self.moved = None;
     }
 
@@ -51,7 +49,13 @@ impl Search {
         &self.places
     }
 
-    /// The same, as scratch of this length; what was not looked for is [`NOWHERE`].
+    /// Gives the places away, after [`Self::finish`], for others that are not needed.
+    #[inline]
+    pub(crate) fn swap_places(&mut self, places: &mut Vec<u32>) {
+        std::mem::swap(&mut self.places, places);
+    }
+
+    /// Places as scratch of this length; what was not looked for is [`NOWHERE`].
     pub(crate) fn scratch(&mut self, len: usize) -> &mut [u32] {
         self.places.resize(len, NOWHERE);
         &mut self.places

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `slot_tables` | which features and tasks there are weights for: what the next two have in common, and its saved form |
 //! | `shared_own` | one shared vector and one per task |
-//! | `side_by_side` | several of both, in rows (`chunked_rows`), shared by all tasks or by groups of them |
+//! | `side_by_side` | several of both, in rows, shared by all tasks or by groups of them |
+//! | `own_rows` | where rows of tasks are: in pieces (`chunked_rows`), or in the tasks' tables (`short_rows`) |
 //! | `task_rows` | a row of K weights per feature |
 //! | `gram_rows` | the same with the inner products of the tasks |
 //! | `p_norm_rows` | own and shared parts with the gradient of a squared p-norm, on a `total_tree` |
@@ -17,8 +18,10 @@ pub(crate) mod columns;
 pub(crate) mod gram_rows;
 pub(crate) mod lagged;
 pub(crate) mod norm;
+pub(crate) mod own_rows;
 pub(crate) mod p_norm_rows;
 pub(crate) mod shared_own;
+pub(crate) mod short_rows;
 pub(crate) mod side_by_side;
 mod slot_tables;
 pub(crate) mod task_rows;

@@ -7,6 +7,7 @@
 
 use super::chunked_rows::ChunkedRows;
 use super::norm::Squares;
+use super::own_rows::OwnRows;
 use super::slot_tables::{LocatedSlots, SlotTables, SlotTablesState, rows_of};
 use crate::error::StateError;
 use crate::example::{SparseView, TaskId};
@@ -17,11 +18,11 @@ use crate::table::{IndexMap, Locate};
 
 /// See the head of the file.
 #[derive(Debug, Clone)]
-pub(crate) struct SideBySide<const S: usize, const O: usize> {
-    /// The row of each task's own weights; 0 where there is none.
-    tables: SlotTables<u32>,
-    /// Own weights of all tasks; those of row 0 are 0 for ever.
-    rows: ChunkedRows<O>,
+pub(crate) struct SideBySide<const S: usize, const O: usize, R: OwnRows<O> = ChunkedRows<O>> {
+    /// What each task has for a slot: its row, or where that is.
+    tables: SlotTables<R::Entry>,
+    /// Own weights of all tasks.
+    rows: R,
     /// Shared weights: of each slot one row per group of tasks, in as few cache lines as can be; those of slot 0 are 0 for
     /// ever.
     shared: Vec<CacheLine>,
@@ -34,17 +35,74 @@ pub(crate) struct SideBySide<const S: usize, const O: usize> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
     task: u32,
-    located: LocatedSlots,
+    pub(super) located: LocatedSlots,
     /// Rows of the task's own weights, in its table as it was when it had changed so often.
-    rows: Vec<u32>,
-    changed: Option<u32>,
+    pub(super) rows: Vec<u32>,
+    pub(super) changed: Option<u32>,
 }
 
-impl<const S: usize, const O: usize> Locate for SideBySide<S, O> {
+impl Found {
+    /// The slot of each feature, and the row of the task's own numbers.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.located.slots.iter().copied().zip(self.rows.iter().copied())
+    }
+}
+
+/// The rows of the task and the group of an example, by slot and row.
+#[derive(Debug)]
+pub(crate) struct Rows<'a, const S: usize, const O: usize, R> {
+    shared: &'a [[f64; S]],
+    kept: &'a R,
+    lines: &'a [CacheLine],
+    groups: usize,
+    group: usize,
+}
+
+impl<'a, const S: usize, const O: usize, R: OwnRows<O>> Rows<'a, S, O, R> {
+    #[inline(always)]
+    pub(crate) fn shared(&self, slot: u32) -> &'a [f64; S] {
+        &self.shared[slot as usize * self.groups + self.group]
+    }
+
+    #[inline(always)]
+    pub(crate) fn own(&self, row: u32) -> [f64; O] {
+        self.kept.at(self.lines, row)
+    }
+}
+
+/// The same, to be changed.
+#[derive(Debug)]
+pub(crate) struct RowsMut<'a, const S: usize, const O: usize, R> {
+    shared: &'a mut [[f64; S]],
+    kept: &'a mut R,
+    lines: &'a mut [CacheLine],
+    groups: usize,
+    group: usize,
+}
+
+impl<const S: usize, const O: usize, R: OwnRows<O>> RowsMut<'_, S, O, R> {
+    #[inline(always)]
+    pub(crate) fn shared(&mut self, slot: u32) -> &mut [f64; S] {
+        &mut self.shared[slot as usize * self.groups + self.group]
+    }
+
+    #[inline(always)]
+    pub(crate) fn own(&self, row: u32) -> [f64; O] {
+        self.kept.at(self.lines, row)
+    }
+
+    /// What is not there must stay zero.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, row: u32, own: [f64; O]) {
+        self.kept.put(self.lines, row, own);
+    }
+}
+
+impl<const S: usize, const O: usize, R: OwnRows<O>> Locate for SideBySide<S, O, R> {
     type Located = Found;
 
-    // Rows of the next example too: they are on their way while this one learns.
-    const SETTLED: usize = 2;
+    const SETTLED: usize = R::SETTLED;
 
     fn ask(&self, task: TaskId, x: SparseView<'_>) {
         self.tables.ask(task, x);
@@ -68,11 +126,11 @@ impl<const S: usize, const O: usize> Locate for SideBySide<S, O> {
             // Rows that are missing are looked for again.
             found.changed = found.changed.map(|changed| changed.wrapping_sub(1));
         }
-        self.find_rows(task, found);
+        self.rows.find(self.tables.table(task), found);
     }
 }
 
-impl<const S: usize, const O: usize> SideBySide<S, O> {
+impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
     pub(crate) fn new() -> Self {
         Self::with_groups(1)
     }
@@ -81,7 +139,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     pub(crate) fn with_groups(groups: usize) -> Self {
         Self {
             tables: SlotTables::new(),
-            rows: ChunkedRows::new(),
+            rows: R::new(),
             shared: vec![CacheLine::ZERO; (groups * S).div_ceil(CacheLine::NUMBERS)],
             groups,
             group_of: Vec::new(),
@@ -141,28 +199,6 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         self.shared.resize(lines, CacheLine::ZERO);
     }
 
-    /// Finds the rows of a located example, and asks for them; those that are found stay where they are.
-    fn find_rows(&self, task: TaskId, found: &mut Found) {
-        let Some(own) = self.tables.table(task) else {
-            found.rows.clear();
-            found.rows.resize(found.located.slots.len(), NOWHERE);
-            return;
-        };
-        match found.changed {
-            Some(changed) if changed == own.changed() => return,
-            Some(_) => {
-                let rows = found.located.slots.iter().zip(&mut found.rows);
-                rows.filter(|(_, row)| **row == NOWHERE).for_each(|(slot, row)| *row = own.get(*slot));
-            }
-            None => {
-                found.rows.clear();
-                found.rows.extend(found.located.finish(own).iter().map(|place| own.at(*place)));
-                found.rows.iter().for_each(|row| self.rows.prefetch(*row));
-            }
-        }
-        found.changed = Some(own.changed());
-    }
-
     /// Shows what is held for each feature of an example whose rows have been found, with the feature's value.
     #[inline(always)]
     pub(crate) fn for_each(
@@ -175,16 +211,16 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
             found.located.slots.len() == x.len() && found.rows.len() == x.len(),
             "found for this example"
         );
-        let (shared, group) = (self.shared_rows(), self.group(TaskId(found.task)));
-        for ((slot, row), value) in found.located.slots.iter().zip(&found.rows).zip(x.values()) {
-            see(&shared[self.at(*slot, group)], self.rows.at(*row), *value);
+        let rows = self.rows(found);
+        for ((slot, row), value) in found.places().zip(x.values()) {
+            see(rows.shared(slot), &rows.own(row), *value);
         }
     }
 
     /// Locates an example and finds its rows.
     pub(crate) fn find(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
         self.locate(task, x, found);
-        self.find_rows(task, found);
+        self.rows.find(self.tables.table(task), found);
     }
 
     /// Changes what is held for each feature of an example whose rows have been found; rows that are missing come first.
@@ -208,46 +244,104 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         found: &Found,
         mut change: impl FnMut(&mut [f64; S], &mut [f64; O], f64),
     ) {
-        let (groups, group) = (self.groups, self.group(TaskId(found.task)));
-        let shared = CacheLine::rows_mut(&mut self.shared);
-        for ((slot, row), value) in found.located.slots.iter().zip(&found.rows).zip(x.values()) {
-            change(&mut shared[*slot as usize * groups + group], self.rows.at_mut(*row), *value);
+        let mut rows = self.rows_mut(found);
+        for ((slot, row), value) in found.places().zip(x.values()) {
+            let mut own = rows.own(row);
+            change(rows.shared(slot), &mut own, *value);
+            rows.put(row, own);
+        }
+    }
+
+    /// The rows of an example that has been found, by its places.
+    #[inline(always)]
+    pub(crate) fn rows(&self, found: &Found) -> Rows<'_, S, O, R> {
+        let task = TaskId(found.task);
+        Rows {
+            shared: self.shared_rows(),
+            kept: &self.rows,
+            lines: self.tables.table(task).map_or(&[], IndexMap::lines),
+            groups: self.groups,
+            group: self.group(task),
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
+    pub(crate) fn rows_mut(&mut self, found: &Found) -> RowsMut<'_, S, O, R> {
+        let task = TaskId(found.task);
+        RowsMut {
+            groups: self.groups,
+            group: self.group(task),
+            shared: CacheLine::rows_mut(&mut self.shared),
+            kept: &mut self.rows,
+            lines: self.tables.known_mut(task).map_or(&mut [], IndexMap::lines_mut),
         }
     }
 
     /// Makes slots and rows for the features of an example that have none.
     pub(crate) fn make_rows(&mut self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
         self.make_slots(x, found);
-        self.add_rows(task, found);
+        self.rows.add(self.tables.table_mut(task), found);
     }
 
     /// Makes slots only: rows that are missing read as zero, and must stay so.
     pub(crate) fn make_slots(&mut self, x: SparseView<'_>, found: &mut Found) {
-        self.tables.number(x, &mut found.located.slots, |_| {});
-        self.grow_shared();
+        let Found { located, rows, .. } = found;
+        if located.slots.contains(&NOWHERE) {
+            // They were found at the place of slot 0.
+            self.tables.number(x, &mut located.slots, |at| rows[at] = NOWHERE);
+            self.grow_shared();
+        }
     }
 
     /// What is held for the features of an example, one by one: the slot, what is shared, the task's own.
     pub(crate) fn held<'a>(
         &'a self,
         found: &'a Found,
-    ) -> impl Iterator<Item = (u32, &'a [f64; S], &'a [f64; O])> {
-        let (shared, group) = (self.shared_rows(), self.group(TaskId(found.task)));
-        let rows = found.located.slots.iter().zip(&found.rows);
-        rows.map(move |(slot, row)| (*slot, &shared[self.at(*slot, group)], self.rows.at(*row)))
+    ) -> impl Iterator<Item = (u32, &'a [f64; S], [f64; O])> {
+        let rows = self.rows(found);
+        found.places().map(move |(slot, row)| (slot, rows.shared(slot), rows.own(row)))
     }
 
-    /// Shows what every group holds for each feature of an example that has been located, with the feature's value.
-    pub(crate) fn for_each_group(
+    /// What a number of every group's shared rows, times the values of an example that has been found, adds up to.
+    #[inline(always)]
+    pub(crate) fn sum_of_groups(&self, x: SparseView<'_>, found: &Found, number: usize, sums: &mut [f64]) {
+        let (whole, rest) = sums.as_chunks_mut();
+        for (at, sums) in whole.iter_mut().enumerate() {
+            self.sum_of::<4>(x, found, number, at * 4, sums);
+        }
+        let at = whole.len() * 4;
+        match rest {
+            [one] => self.sum_of::<1>(x, found, number, at, std::array::from_mut(one)),
+            _ => {
+                let (twos, one) = rest.as_chunks_mut();
+                twos.iter_mut().for_each(|two| self.sum_of::<2>(x, found, number, at, two));
+                one.iter_mut().for_each(|one| {
+                    self.sum_of::<1>(x, found, number, at + 2, std::array::from_mut(one));
+                });
+            }
+        }
+    }
+
+    /// The same of so many groups, which are summed up in registers.
+    #[inline(always)]
+    fn sum_of<const N: usize>(
         &self,
         x: SparseView<'_>,
         found: &Found,
-        mut see: impl FnMut(&[[f64; S]], f64),
+        number: usize,
+        group: usize,
+        sums: &mut [f64; N],
     ) {
-        let shared = self.shared_rows();
+        let (shared, mut total) = (self.shared_rows(), [0.0; N]);
         for (slot, value) in found.located.slots.iter().zip(x.values()) {
-            see(&shared[self.at(*slot, 0)..self.at(*slot, self.groups)], *value);
+            let first = self.at(*slot, group);
+            let rows = &shared[first..first + N];
+            for at in 0..N {
+                total[at] += rows[at][number] * value;
+            }
         }
+        *sums = total;
     }
 
     /// The number of groups.
@@ -273,9 +367,10 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         self.shared_rows()[..self.end()].chunks_exact(self.groups)
     }
 
-    /// The rows of a task, by slot in no order.
-    pub(crate) fn each_own(&self, task: TaskId, mut see: impl FnMut(u32, &[f64; O])) {
-        self.tables.entries(task).for_each(|(slot, row)| see(slot, self.rows.at(row)));
+    /// The rows of a task for the first slots, in order; zeros where it has none.
+    pub(crate) fn first_own(&self, task: TaskId, slots: usize) -> impl Iterator<Item = [f64; O]> {
+        let own = self.tables.table(task);
+        (0..slots as u32).map(move |slot| own.map_or([0.0; O], |own| self.rows.row(own.get(slot))))
     }
 
     /// Changes every row of a task, each for itself, beside the shared one.
@@ -286,8 +381,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     ) {
         let (groups, group) = (self.groups, self.group(task));
         let shared = CacheLine::rows::<S>(&self.shared);
-        for (slot, row) in self.tables.entries(task) {
-            change(self.rows.at_mut(row), &shared[slot as usize * groups + group]);
+        for (slot, mut entry) in self.tables.entries(task).collect::<Vec<_>>() {
+            self.rows.change(&mut entry, |own| change(own, &shared[slot as usize * groups + group]));
+            *self.tables.table_mut(task).entry(slot) = entry;
         }
     }
 
@@ -307,25 +403,21 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     }
 
     /// The rows of a task, by slot.
-    pub(crate) fn rows_of(&self, task: TaskId) -> impl Iterator<Item = &[f64; O]> {
+    pub(crate) fn rows_of(&self, task: TaskId) -> impl Iterator<Item = [f64; O]> {
         let rows = self.tables.table(task).into_iter().flat_map(IndexMap::sorted);
-        rows.map(|(_, row)| self.rows.at(row))
-    }
-
-    /// A task's row for a slot, made if there is none.
-    pub(crate) fn row(&mut self, task: TaskId, slot: u32) -> &mut [f64; O] {
-        let row = self.tables.table_mut(task).entry(slot);
-        if *row == NOWHERE {
-            *row = self.rows.len() as u32;
-            self.rows.grow(*row as usize + 1);
-        }
-        self.rows.at_mut(*row)
+        rows.map(|(_, entry)| self.rows.row(entry))
     }
 
     /// Changes everything that is held.
-    pub(crate) fn change_all(&mut self, shared: impl FnMut(&mut [f64; S]), own: impl FnMut(&mut [f64; O])) {
+    pub(crate) fn change_all(
+        &mut self,
+        shared: impl FnMut(&mut [f64; S]),
+        mut own: impl FnMut(&mut [f64; O]),
+    ) {
         self.change_shared(shared);
-        self.rows.for_each_mut(own);
+        for task in 0..self.tables.tasks() as u32 {
+            self.change_rows(TaskId(task), &mut own);
+        }
     }
 
     /// Changes what all tasks share, of every feature; zeros must stay zeros.
@@ -341,8 +433,9 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
 
     /// Changes every row of a task, each for itself: their order depends on the history of the table and on a secret.
     pub(crate) fn change_rows(&mut self, task: TaskId, mut change: impl FnMut(&mut [f64; O])) {
-        for (_, row) in self.tables.entries(task) {
-            change(self.rows.at_mut(row));
+        let Self { tables, rows, .. } = self;
+        if let Some(table) = tables.known_mut(task) {
+            table.for_each_mut(|entry| rows.change(entry, &mut change));
         }
     }
 
@@ -350,29 +443,10 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     pub(crate) fn sum_squares(
         &self,
         task: TaskId,
-        scratch: &mut Vec<(u32, u32)>,
+        scratch: &mut Vec<(u32, R::Entry)>,
         number: impl Fn(&[f64; O]) -> f64,
     ) -> Squares {
-        self.tables.squares(task, scratch, |row| number(self.rows.at(row)))
-    }
-
-    /// Makes rows for the slots that the task has none for.
-    fn add_rows(&mut self, task: TaskId, found: &mut Found) {
-        let own = self.tables.table_mut(task);
-        let LocatedSlots { slots, fresh, .. } = &mut found.located;
-        let missing = |(slot, row): (&u32, &u32)| (*row == NOWHERE).then_some(*slot);
-        fresh.clear();
-        fresh.extend(slots.iter().zip(&found.rows).filter_map(missing));
-        own.reserve(fresh);
-        let mut next = self.rows.len();
-        for (slot, row) in slots.iter().zip(&mut found.rows) {
-            if *row == NOWHERE {
-                *row = next as u32;
-                *own.new_entry(*slot) = *row;
-                next += 1;
-            }
-        }
-        self.rows.grow(next);
+        self.tables.squares(task, scratch, |entry| number(&self.rows.row(entry)))
     }
 
     /// Non-zero weights by feature, of what is shared and a task's own.
@@ -393,8 +467,8 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         let own = self.tables.table(task);
         let (shared, group) = (self.shared_rows(), self.group(task));
         self.tables.by_feature((1..self.slots() as u32).map(|slot| {
-            let row = self.rows.at(own.map_or(NOWHERE, |own| own.get(slot)));
-            (slot, weight(slot, &shared[self.at(slot, group)], row))
+            let row = own.map_or([0.0; O], |own| self.rows.row(own.get(slot)));
+            (slot, weight(slot, &shared[self.at(slot, group)], &row))
         }))
     }
 
@@ -408,7 +482,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     /// Non-zero numbers by feature, of what is a task's own.
     pub(crate) fn own_weights(&self, task: TaskId, weight: impl Fn(&[f64; O]) -> f64) -> Vec<(u32, f64)> {
         let rows = self.tables.entries(task);
-        self.tables.by_feature(rows.map(|(slot, row)| (slot, weight(self.rows.at(row)))))
+        self.tables.by_feature(rows.map(|(slot, entry)| (slot, weight(&self.rows.row(entry)))))
     }
 
     /// Bytes held.
@@ -425,7 +499,7 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
         saved: impl Fn(TaskId, &[f64; O]) -> [f64; N],
     ) -> SlotTablesState {
         let shared = self.shared_rows()[self.groups..self.end()].concat();
-        self.tables.state(shared, |task, row| saved(task, self.rows.at(row)))
+        self.tables.state(shared, |task, entry| saved(task, &self.rows.row(entry)))
     }
 
     /// Takes a saved form, with the row that each N numbers stand for, and checks everything that later code trusts.
@@ -446,12 +520,24 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     ) -> Result<Self, StateError> {
         let mut weights = Self::with_groups(groups);
         let rows = &mut weights.rows;
-        let (tables, shared) = SlotTables::restore(tasks, state, |saved| rows.push(row(saved)))?;
+        let (tables, shared) = SlotTables::restore(tasks, state, |saved| rows.entry(row(saved)))?;
         weights.tables = tables;
         weights.grow_shared();
         let saved = rows_of(&shared, weights.end() - groups)?;
         weights.shared_rows_mut()[groups..].iter_mut().zip(saved).for_each(|(row, saved)| *row = *saved);
         Ok(weights)
+    }
+}
+
+impl<const S: usize, const O: usize> SideBySide<S, O> {
+    /// A task's row for a slot, made if there is none.
+    pub(crate) fn row(&mut self, task: TaskId, slot: u32) -> &mut [f64; O] {
+        let row = self.tables.table_mut(task).entry(slot);
+        if *row == NOWHERE {
+            *row = self.rows.len() as u32;
+            self.rows.grow(*row as usize + 1);
+        }
+        self.rows.at_mut(*row)
     }
 }
 

@@ -77,6 +77,12 @@ impl<V: TableValue> SlotTables<V> {
         self.of_task.get(task.index())
     }
 
+    /// The table of a task, to be changed where it is.
+    #[inline]
+    pub(crate) fn known_mut(&mut self, task: TaskId) -> Option<&mut IndexMap<V>> {
+        self.of_task.get_mut(task.index())
+    }
+
     /// The table of a task, made if there is none.
     #[inline]
     pub(crate) fn table_mut(&mut self, task: TaskId) -> &mut IndexMap<V> {

@@ -54,12 +54,14 @@ fn a_hundred_thousand_tasks_hold_their_touched_rows_only() {
     for learner in [
         json!("rom-pgd"),
         json!({"rom-pgd": {"eta": 0.1, "beta": 0.1}}),
-        json!("collaborative"),
+        json!({"collaborative": {"global": 1.0}}),
         json!("adaptive"),
         json!({"adaptive": {"interaction": "independent"}}),
     ] {
         within_touched_weights(&learner, 96);
     }
+    // Three settings side by side, with a row each.
+    within_touched_weights(&json!("collaborative"), 3 * 96);
 }
 
 fn within_touched_weights(learner: &Value, bytes: usize) {

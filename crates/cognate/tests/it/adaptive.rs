@@ -432,6 +432,37 @@ fn tasks_that_change_their_kind_are_followed() {
     }
 }
 
+/// The adjusted Rand index of two partitions: 1 where they are the same, 0 on average where they have nothing in common.
+fn adjusted_rand_index(one: &[usize], other: &[usize]) -> f64 {
+    let (mut both, mut first, mut second, mut pairs) = (0.0, 0.0, 0.0, 0.0);
+    for at in 0..one.len() {
+        for before in 0..at {
+            let (a, b) = (one[at] == one[before], other[at] == other[before]);
+            both += f64::from(a && b);
+            first += f64::from(a);
+            second += f64::from(b);
+            pairs += 1.0;
+        }
+    }
+    let chance = first * second / pairs;
+    (both - chance) / (f64::midpoint(first, second) - chance)
+}
+
+/// With 2,000 examples of every task. That streams of one kind have one group is `tasks_of_one_kind_stay_in_one_group`.
+#[test]
+fn found_groups_are_the_true_ones() {
+    for seed in [21, 22] {
+        let mut model = harness::model(&adaptive(&json!({})));
+        harness::learn(&mut model, &text(&two_kinds(seed, 120_000), task_name));
+        let learner = model.learner().as_inspect();
+        let group = |task: usize| learner.place(model.task(&task_name(task)).unwrap()).unwrap().group;
+        let (found, truth): (Vec<usize>, Vec<usize>) =
+            (0..60).map(|task| (group(task), usize::from(is_first_kind(task)))).unzip();
+        let index = adjusted_rand_index(&truth, &found);
+        assert!(index >= 0.9, "{index}, seed {seed}: {found:?}");
+    }
+}
+
 /// Where there is next to nothing to compare, nothing happens.
 #[test]
 fn a_single_task_and_thousands_with_one_example_stay_in_one_group() {

@@ -448,11 +448,11 @@ fn what_has_no_bound_is_refused_by_name() {
         "u-step: mean; Theorem 3 is for the sum of the gradients: with their mean Lemma 2 fails"
     );
     assert_eq!(
-        refused("kernel-perceptron", json!({"kernel": {"gaussian": {"gamma": 1.0}}})),
-        "the kernel is `gaussian`; bounds are computed for `linear` only"
+        refused("second-order-perceptron", json!({"kernel": {"gaussian": {"gamma": 1.0}}})),
+        "the kernel is `gaussian`; this bound is for vectors, and those are comparators of `linear` only"
     );
     assert!(
-        refused("kernel-perceptron", json!({"kernel": {"linear": {"normalize": true}}}))
+        refused("second-order-perceptron", json!({"kernel": {"linear": {"normalize": true}}}))
             .contains("normalize")
     );
     assert!(refused("schatten-perceptron", json!({"p": 1.5})).starts_with("p: 1.5; "));

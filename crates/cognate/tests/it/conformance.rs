@@ -152,6 +152,7 @@ conformance! {
         passive_aggressive_real = r#"{"passive-aggressive": {"loss": {"epsilon-insensitive": {"epsilon": 0.05}}}}"#,
         collaborative = r#""collaborative""#,
         collaborative_apart = r#"{"collaborative": {"own": 2, "global": 0, "c": 0.1}}"#,
+        collaborative_given = r#"{"collaborative": {"global": 0.5}}"#,
         collaborative_slow = r#"{"collaborative": {"own": 2, "global": 1, "c": 0.5, "c-global": 0.1}}"#,
         collaborative_leveraged = r#"{"collaborative": {"own": 0, "global": 1}}"#,
         rom_pgd = r#""rom-pgd""#,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::model_files::{FORMAT_VERSION, fixture, fixture_of, released};
 use crate::support::readers::labels;
-use cognate::algorithms::ConvexConfig;
+use cognate::algorithms::{Convex, ConvexConfig};
 use cognate::fit::{
     Examples, FitError, FitOptions, FitStatus, Fitted, Fitter, Method, Start, Stopped, fit, folds, score,
     select,
@@ -13,7 +13,7 @@ use cognate::fit::{
 use cognate::internal::{Symmetric, generator};
 use cognate::run::RunOptions;
 use cognate::stream::{Input, Labels, Memory};
-use cognate::{Model, RunConfig, SparseView, TaskId};
+use cognate::{Inspect as _, Model, Predict as _, RunConfig, SparseView, TaskId};
 use rand::RngExt as _;
 use serde_json::{Value, json};
 
@@ -550,4 +550,37 @@ fn models_load_and_predict_as_ever() {
             assert!(Model::from_bytes(&today.to_bytes()[..cut]).is_err(), "{file} cut after {cut} bytes");
         }
     }
+}
+
+/// Tasks of one class have no finite intercept of their own under the logistic loss.
+#[test]
+fn tasks_of_one_class_share_the_intercept_of_all_examples() {
+    let mut lines = String::new();
+    for at in 0..60 {
+        let (x, z) = (f64::from(at % 7) - 3.0, f64::from(at % 5) - 2.0);
+        let label = if x + 0.5 * z > 0.4 { 1 } else { -1 };
+        lines += &format!("{label} task:{} 1:{x} 2:{z}\n", ["a", "b"][at as usize % 2]);
+        if label < 0 && at % 3 == 0 {
+            lines += &format!("{label} task:only 1:{x} 2:{z}\n");
+        }
+    }
+    let examples = examples(&lines).unwrap();
+    let config = json!({ "loss": "logistic", "lambda": 0.3, "delta": 0.1, "tolerance": 1e-8 });
+    let config: ConvexConfig = serde_json::from_value(config).unwrap();
+    let run = |method| {
+        let options = FitOptions { method: Some(method), ..FitOptions::default() };
+        fit(&config, &examples, &options).unwrap()
+    };
+    let (one, other) = (run(Method::Alternating), run(Method::Proximal));
+    for found in [&one, &other] {
+        let FitStatus { objective, gap, .. } = found.status;
+        assert!(gap >= -1e-9 * objective && gap <= 1e-6 * objective, "{:?}", found.status);
+        let names: Vec<_> = found.shared_intercepts.iter().map(|task| examples.tasks().name(*task)).collect();
+        assert_eq!(names, ["only"]);
+    }
+    let difference = (one.status.objective - other.status.objective).abs();
+    assert!(difference <= 1e-6 * one.status.objective, "{} {}", one.status, other.status);
+    let learner = Convex::from_fit(&config, &examples, &one);
+    assert!(learner.margin(one.shared_intercepts[0], SparseView::try_new(&[0], &[-3.0]).unwrap()) < 0.0);
+    assert_eq!(learner.probability(0.0), Some(0.5));
 }

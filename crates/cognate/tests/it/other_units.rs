@@ -1,4 +1,4 @@
-//! Do bad lines, and tasks in other units, leave the others alone? And is all of one unit as all of another?
+//! Do bad lines, huge values, and tasks in other units, leave the others alone? And is all of one unit as all of another?
 
 use crate::support::harness;
 use serde_json::json;
@@ -189,5 +189,95 @@ fn what_is_scaled_is_predicted_as_it_is_learnt_and_saved() {
         for (at, (found, (_, expected))) in found.iter().zip(&expected).enumerate() {
             assert_eq!(found.to_bits(), expected.to_bits(), "{interaction}, at {at}");
         }
+    }
+}
+
+/// Of the first lines nobody knows which are in other units; what they have set is taken back.
+#[test]
+fn bad_first_lines_leave_the_others_alone() {
+    for at in [0, 1, 2, 5] {
+        for factor in [10.0, 30.0, 1e2, 1e3, 1e6, 1e12] {
+            let worse = worse(&auto(), |lines| bad_line(lines, at, factor));
+            assert!(worse < 0.08, "{factor} times too large at {at}: {worse}");
+        }
+    }
+}
+
+/// One value of one feature, in a line with the right label: at first, later, and again and again.
+#[test]
+fn single_huge_values_leave_the_others_alone() {
+    for factor in [10.0, 1e2, 1e6, 1e12] {
+        for places in [vec![0], vec![300], (0..EXAMPLES).step_by(100).collect::<Vec<_>>()] {
+            let worse = worse(&auto(), |lines| {
+                places.iter().for_each(|at| lines[*at].2[at / 100 % FEATURES] *= factor);
+            });
+            assert!(worse < 0.08, "{factor} times too large {} times: {worse}", places.len());
+        }
+    }
+}
+
+/// Features that nobody has had before the middle, the first values of which are far too large.
+#[test]
+fn features_that_come_late_and_huge_are_learnt() {
+    let late = |lines: &mut Vec<Line>, factor: f64| {
+        let middle = EXAMPLES / 2;
+        lines[..middle].iter_mut().for_each(|line| line.2[..3].fill(0.0));
+        lines[middle].2[..3].iter_mut().for_each(|value| *value *= factor);
+    };
+    for factor in [1e2, 1e3, 1e6] {
+        let (mut clean, mut spoilt) = (0.0, 0.0);
+        for seed in [101, 102, 103] {
+            for (sum, factor) in [(&mut clean, 1.0), (&mut spoilt, factor)] {
+                let mut all = lines(seed);
+                late(&mut all, factor);
+                *sum += others(&all, &auto());
+            }
+        }
+        assert!(spoilt < 1.05 * clean, "{factor}: {spoilt} instead of {clean}");
+    }
+}
+
+/// Counts and money: features whose logarithms are normal. The mistakes are those of sizes that grow at once, of six streams.
+#[test]
+fn heavy_tails_are_no_errors() {
+    for (deviation, of_growing_sizes) in [(1.0, 3654), (2.0, 6087)] {
+        let mut mistakes = 0;
+        for seed in 201..=206 {
+            let mut all = lines(seed);
+            let exponential = |value: &mut f64| *value = (deviation * *value).exp();
+            all.iter_mut().for_each(|line| line.2.iter_mut().for_each(exponential));
+            mistakes += run(&all, &auto()).iter().filter(|(mistake, _)| *mistake).count();
+        }
+        let most = 1.03 * f64::from(of_growing_sizes);
+        assert!(mistakes as f64 <= most, "{mistakes} with the deviation {deviation}, at most {most}");
+    }
+}
+
+/// With real labels a bad line is that much more of a danger: what it says of weights is far from what it says of labels.
+#[test]
+fn real_labels_withstand_other_units() {
+    let mut rows = lines(9);
+    rows.iter_mut().for_each(|line| line.1 = line.2.iter().sum::<f64>() + 3.0);
+    let error = |rows: &[Line]| {
+        let learner = json!({"adaptive": {"loss": "squares"}});
+        let mut model = harness::model(&json!({ "learner": learner }));
+        let reports = harness::learn(&mut model, &text(rows).replace("qid", "task"));
+        let squares: f64 = (reports.iter().zip(rows).skip(20))
+            .filter(|(_, line)| line.0 > 0)
+            .map(|(report, line)| (report.margin - line.1).powi(2))
+            .sum();
+        squares.sqrt()
+    };
+    let clean = error(&rows);
+    for factor in [1e2, 1e3, 1e6, 1e12] {
+        let mut bad = rows.clone();
+        let places = (100..EXAMPLES).step_by(100).filter(|at| rows[*at].0 == 0);
+        places.for_each(|at| times(&mut bad[at].2, factor));
+        let found = error(&bad);
+        assert!(found < 1.1 * clean, "bad lines of {factor}: {found} instead of {clean}");
+        let mut task = rows.clone();
+        task.iter_mut().skip(20).filter(|line| line.0 == 0).for_each(|line| times(&mut line.2, factor));
+        let found = error(&task);
+        assert!(found < 1.1 * clean, "a task in units of {factor}: {found} instead of {clean}");
     }
 }

@@ -361,6 +361,7 @@ fn bad_parameters_are_refused_with_a_reason() {
             json!({"collaborative": {"own": 0, "global": 0}}),
             "collaborative.own: own and global must not both be 0",
         ),
+        (json!({"collaborative": {"own": 0}}), "collaborative.own: must be positive and finite, got 0"),
         (
             json!({"collaborative": {"own": 1, "global": 1e-9}}),
             "collaborative.global: must be 0 or at least a thousandth of own = 1, got 0.000000001",

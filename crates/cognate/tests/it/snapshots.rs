@@ -224,9 +224,10 @@ const OTHERS: [(&str, &str); 22] = [
 ];
 
 /// The same of what is as it is since version 2.
-const SINCE_2: [(&str, &str); 2] = [
+const SINCE_2: [(&str, &str); 3] = [
     ("adaptive-forget", r#"{"adaptive": {"forget": 50}}"#),
     ("adaptive-again", r#"{"adaptive": {"groups": 2}}"#),
+    ("collaborative-auto", r#""collaborative""#),
 ];
 
 /// Processors may round these learners' matrix products differently, so predictions are compared, not bytes.
@@ -249,7 +250,7 @@ fn models_of_the_other_learners_load_and_predict_as_ever() {
                     model.learner().as_predict().margin(model.tasks().find(name).unwrap(), view)
                 };
                 let (then, now) = (margin(&released), margin(&today));
-                let close = (then - now).abs() <= 1e-9 * (1.0 + now.abs());
+                let close = (then - now).abs() <= tolerance(file) * (1.0 + now.abs());
                 assert!(then != 0.0 && close, "{file} of version {version}: {then}, {now}");
             }
         }
@@ -257,6 +258,11 @@ fn models_of_the_other_learners_load_and_predict_as_ever() {
             assert!(Model::from_bytes(&today.to_bytes()[..cut]).is_err(), "{file} cut after {cut} bytes");
         }
     }
+}
+
+/// How far margins of older models may be from those that they had: own weights of `adaptive` are rounded to 21 binary digits now.
+fn tolerance(file: &str) -> f64 {
+    if file.starts_with("adaptive") { 1e-5 } else { 1e-9 }
 }
 
 /// Models of learners that have changed since, with the margins printed by the program that wrote them.
@@ -349,7 +355,8 @@ fn models_of_before_predict_as_ever() {
             let model = Model::load(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             for (name, then) in margins {
                 let now = model.learner().as_predict().margin(model.tasks().find(name).unwrap(), view);
-                assert!((then - now).abs() <= 1e-9, "{}, {name}: {then}, {now}", path.display());
+                let close = (then - now).abs() <= tolerance(file);
+                assert!(close, "{}, {name}: {then}, {now}", path.display());
             }
         }
     }

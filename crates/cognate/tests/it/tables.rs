@@ -104,7 +104,13 @@ fn a_bad_table_is_told_with_its_place() {
         (&STARTS, [0, 2, 1, -1, 1], VALUES, None, "row 2: feature index -1; expected 0 to 2"),
         (&STARTS, [0, 2, 1, 1, 1], VALUES, None, "row 2: feature index 1 after 1; indices must increase"),
         (&STARTS, INDICES, VALUES, Some(2), "row 0: feature index 2; expected 0 to 1"),
-        (&STARTS, INDICES, nan, None, "row 0: found value NaN; expected a finite number of at most 1e150"),
+        (
+            &STARTS,
+            INDICES,
+            nan,
+            None,
+            "row 0: found value NaN in column 2; expected a finite number of at most 1e150",
+        ),
     ] {
         let error = sparse(starts, &indices, &values).check(features).unwrap_err();
         assert_eq!(error.to_string(), message);

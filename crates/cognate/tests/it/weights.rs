@@ -88,8 +88,13 @@ fn a_run_teaches_nothing_of_weight_zero() {
 fn weight_two_is_close_to_twice() {
     let (stream, mut failed) = (samples(3, 4, 6, 160), Vec::new());
     // What these do once per round, whatever the weight, moves more than the example does: mixing, and shrinking.
-    let once_per_round =
-        ["collaborative", "collaborative_slow", "collaborative_leveraged", "rom_pgd_shrinking"];
+    let once_per_round = [
+        "collaborative",
+        "collaborative_given",
+        "collaborative_slow",
+        "collaborative_leveraged",
+        "rom_pgd_shrinking",
+    ];
     for (name, config) in honouring(true).filter(|(name, _)| !once_per_round.contains(name)) {
         let start = taught(&config, &stream[..60]);
         let (mut off, mut moved) = (0.0, 0.0);

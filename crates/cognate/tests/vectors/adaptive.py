@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Vectors of `adaptive`, computed from the formulas at the top of its files: dense lists, no shortcuts.
 
-usage: python3 adaptive.py          (in this folder; writes adaptive_*.json, adaptive_units.svm, stream_again.svm and stream_rare.svm)
+usage: python3 adaptive.py          (in this folder; writes adaptive_*.json, adaptive_units.svm, adaptive_outgrown.svm, stream_again.svm and stream_rare.svm)
 """
 import json
 import math
+import struct
 
 TASKS, FEATURES, STREAM = 3, 10, "stream_b.svm"
 WIDE, ALONE, NARROW, COMMON = 50.0, 10.0, 5.0, 0.5
@@ -48,6 +49,12 @@ def solve(matrix, right):
 
 def zeros():
     return [0.0] * (FEATURES + 1)
+
+
+def short(row):
+    """A task's own numbers as they are kept: the upper half of a double, rounded; those of the intercept in full."""
+    bits = [struct.unpack("<Q", struct.pack("<d", v))[0] + 2**31 >> 32 << 32 for v in row[:FEATURES]]
+    return [struct.unpack("<d", struct.pack("<Q", b))[0] for b in bits] + row[FEATURES:]
 
 
 def first_group(task, groups):
@@ -127,12 +134,18 @@ class Labels:
     """How labels go with those of the same example."""
 
     def __init__(self):
-        self.differ = self.expected = 0.0
+        self.differ = self.expected = self.count = 0.0
 
-    def drawn_anew(self, before, y, margin):
+    def add(self, before, y, margin, share_of_other):
         self.differ += before != y
-        self.expected += sigmoid(-before * margin)
+        self.expected += min(sigmoid(-before * margin), share_of_other)
+        self.count += 1
+
+    def as_expected(self):
         return self.differ > 0.25 * self.expected
+
+    def of_copies(self):
+        return self.expected >= 8 and self.differ <= 0.02 * self.count and not self.as_expected()
 
 
 class Memory:
@@ -142,11 +155,21 @@ class Memory:
         self.examples, self.before = {}, (None, 0)
         self.adjacent, self.apart = Labels(), Labels()
         self.showings, self.new, self.expected, self.until = 0, 0.0, 0.0, 0.0
+        self.labels, self.rows, self.copies = {-1.0: 0, 1.0: 0}, 0, 0
+
+    def share_of_other(self, label):
+        return (self.labels[-label] + 1) / (sum(self.labels.values()) + 2)
 
     def meet(self, example, y, margin):
         before, label = self.before
         self.before = example, y
-        if example == before and not self.adjacent.drawn_anew(label, y, margin):
+        adjacent = example == before
+        if adjacent:
+            self.adjacent.add(label, y, margin, self.share_of_other(label))
+        self.rows += not adjacent
+        self.labels[y] += 1
+        if adjacent and self.copies < 24 * self.rows and not self.adjacent.as_expected():
+            self.copies += 1
             return 0.0
         once = sum(shown == 1 for shown, _, _ in self.examples.values()) / max(1, self.showings)
         self.showings += 1
@@ -159,7 +182,10 @@ class Memory:
             self.until = 0.5 * self.expected
         shown, label, last = self.examples.get(example, (0, 0, 0))
         self.examples[example] = shown + 1, y, self.showings
-        if not shown or self.apart.drawn_anew(label, y, margin) and not self.until:
+        if shown:
+            self.apart.add(label, y, margin, self.share_of_other(label))
+        many = len(self.examples) >= 64 and self.showings < 40 * len(self.examples)
+        if adjacent or not shown or not (many and self.apart.of_copies() or self.until):
             return None
         return 0.25 / shown**2 if 2 * (self.showings - last) >= len(self.examples) else 0.0
 
@@ -191,7 +217,8 @@ class Learner:
         self.memory = Memory() if self.auto and forget is None else None
         self.sums = [[zeros() for _ in range(TASKS)] for _ in range(2)] + [zeros(), zeros()]
         self.seen, self.all_seen = [0] * TASKS, 0
-        self.scaled, self.tempered = [0] * TASKS, 0
+        self.scaled, self.tempered, self.fresh = [0] * TASKS, 0, [1.0] * TASKS
+        self.lengths, self.below = [[0.0] * 3 for _ in range(TASKS)], [0] * TASKS
 
     def vectors(self, task):
         return [self.w[0][task], self.w[1][task], self.w[2][self.group[task]], self.w[3][self.group[task]]]
@@ -200,12 +227,15 @@ class Learner:
         return [self.sums[0][task], self.sums[1][task], self.sums[2], self.sums[3]]
 
     def said(self, task, x, average):
-        """What the parts say: the vectors as they are, or their means, those after example t counting t times."""
+        """What the parts say: the vectors as they are, or their means, those after example t counting t times.
+
+        Means of what steps add up to before they are rounded: w_n - (1 / S_n) sum_t S_(t-1) step_t, S_n = 1 + ... + n."""
+        z = [sum(w * v for w, v in zip(vector, x)) for vector in self.vectors(task)]
         if not average:
-            return [sum(w * v for w, v in zip(vector, x)) for vector in self.vectors(task)]
+            return z
         counts = [self.seen[task]] * 2 + [self.all_seen] * 2
-        dots = [sum(w * v for w, v in zip(vector, x)) for vector in self.summed(task)]
-        return [dot / (n * (n + 1) / 2) if n else 0.0 for dot, n in zip(dots, counts)]
+        beyond = [sum(w * v for w, v in zip(vector, x)) for vector in self.summed(task)]
+        return [part - b / (n * (n + 1) / 2) if n else 0.0 for part, b, n in zip(z, beyond, counts)]
 
     def parts(self, task, x, average):
         z = self.said(task, x, average)
@@ -220,18 +250,75 @@ class Learner:
         s, (total, taught) = self.s[known], self.sizes[common]
         features = [k for k in range(FEATURES) if x[k]]
         q = {k: abs(x[k]) / s[k] for k in features if s[k]}
-        far = sum(v > 3 for v in q.values())
-        if max(q.values(), default=0) <= 10 or far < 2 or 3 * far <= 2 * len(features) or taught < 3 or self.scaled[common] >= 32 or 2 * self.scaled[common] >= taught:
-            return x
+        most = max(q.values(), default=0)
+        if most <= 3 or taught < 3 or self.scaled[common] >= 32 or 2 * self.scaled[common] >= taught:
+            return x, None
         r = ratios(s, [s] if self.apart else self.s)
         length, m = sum(r[k] * v * v for k, v in q.items()), total / taught - self.intercept
-        if length <= 100 * m:
-            return x
-        factor = min(1 / max(q.values()), math.sqrt(m / length))
-        return [v * factor for v in x[:FEATURES]] + x[FEATURES:]
+        far = sum(v > 3 for v in q.values())
+        far = most > 10 and far >= 2 and 3 * far > 2 * len(features) and length > 100 * m
+        lower, median, upper = self.lengths[common]
+        c, fresh = self.own[task] if self.apart else self.shared[self.group[task]], self.fresh[common]
+        supported = [k for k in q if fresh * c[k] >= 0.3 * s[k] ** 2]
+        comparable = taught >= 8 and len(supported) >= 8 and 10 * len(supported) >= 9 * len(features) and lower < upper
+        long = not self.apart and comparable and 2 * sum(q[k] > 1 for k in supported) > len(supported)
+        logarithm = math.log(length / len(q))
+        longest = median + max(5 * (upper - lower) / 1.35, 3.2)
+        if far or long and logarithm > longest:
+            factor = min(1 / most, math.sqrt(m / length))
+            return [v * factor for v in x[:FEATURES]] + x[FEATURES:], logarithm
+        sure = lambda k, v: v and abs(v) > 10 * s[k] and k in supported
+        if not self.apart and any(sure(k, x[k]) for k in features):
+            return [math.copysign(1.125 * s[k], v) if sure(k, v) else v for k, v in enumerate(x[:FEATURES])] + x[FEATURES:], None
+        return x, None
+
+    def see_length(self, common, length):
+        if self.lengths[common][0] == self.lengths[common][2]:
+            self.lengths[common] = [length - 0.5, length, length + 0.5]
+            return
+        step = max(2 / max(1, self.sizes[common][1]), 0.05)
+        pairs = zip(self.lengths[common], [0.25, 0.5, 0.75])
+        self.lengths[common] = [at + step * (share - (length < at)) for at, share in pairs]
+
+    def take_back(self, task, x, s, common):
+        """Sizes that single values have set."""
+        taught, below = self.sizes[common][1], [k for k in range(FEATURES) if x[k] and abs(x[k]) < s[k]]
+        if taught >= 16 and not any(abs(x[k]) < 0.01 * s[k] for k in below):
+            return
+        logs = sorted(math.log(abs(x[k]) / s[k]) for k in below)
+        middle = lambda numbers: sorted(numbers)[len(numbers) // 2]
+        rule = None
+        if len(logs) < 6:
+            if logs and logs[-1] < math.log(0.01) and taught < 16:
+                rule = 0.01, 30.0, False
+        else:
+            median = middle(logs)
+            deviation = 1.5 * middle([abs(v - median) for v in logs])
+            least = min(median - max(4 * deviation, 3.0), math.log(0.01))
+            left_below = taught < 16 and logs[-1] < math.log(0.04)
+            if left_below:
+                self.below[common] += 2
+            if left_below and self.below[common] >= 4:
+                rule = 0.3, 3.0, True
+            elif taught < 6 and 4 * sum(v < math.log(0.25) for v in logs) >= 3 * len(logs) and median < -0.7 - deviation:
+                rule = 0.25, 3.0, True
+            elif logs[0] < least:
+                rule = math.exp(least), math.exp(2 * deviation - median), False
+        if rule is None:
+            return
+        limit, times, all_of_them = rule
+        c, own, fresh = self.shared[self.group[task]], self.own[task], self.fresh[common]
+        for k in below:
+            before, now = s[k], times * abs(x[k])
+            if abs(x[k]) < limit * before and (all_of_them or fresh * c[k] < 0.26 * before**2) and now < before:
+                s[k] = now
+                for precision in [c, own]:
+                    if fresh * precision[k] > 0.02 * before**2:
+                        precision[k] = min(precision[k], 0.25 * now**2 / fresh)
+                self.taken_back = getattr(self, "taken_back", 0) + 1
 
     def margin(self, task, x):
-        return self.margin_of(task, self.temper(task, x))
+        return self.margin_of(task, self.temper(task, x)[0])
 
     def margin_of(self, task, x):
         z = self.parts(task, x, self.average)
@@ -253,20 +340,20 @@ class Learner:
 
     def learn(self, task, x, y):
         worth = self.memory.meet((task, *x), y, self.margin(task, x)) if self.memory else None
-        as_it_came, x, common = x, self.temper(task, x), task if self.apart else 0
+        (tempered, length), common = self.temper(task, x), task if self.apart else 0
+        self.tempered += tempered is not x
+        x = tempered
         group = self.sort(task, x, y) if self.auto and worth is None else self.group[task]
         self.step(task, x, y, worth)
-        self.scaled[common] = self.scaled[common] + 1 if x is not as_it_came else 0
-        self.tempered += x is not as_it_came
+        self.scaled[common] = self.scaled[common] + 1 if length is not None else 0
+        if length is not None:
+            self.see_length(common, length)
         if group != self.group[task]:
             self.group[task], trust = group, self.mixer.trusts[task]
             trust.lean, trust.sure, _ = self.opinions[task][group]
             self.moves = getattr(self, "moves", 0) + 1
         self.seen[task] += 1
         self.all_seen += 1
-        counts = [self.seen[task]] * 2 + [self.all_seen] * 2
-        for total, vector, count in zip(self.summed(task), self.vectors(task), counts):
-            total[:] = [a + count * b for a, b in zip(total, vector)]
 
     def step(self, task, x, y, worth):
         """`worth` is the weight of an example that was seen before, None for others."""
@@ -278,9 +365,9 @@ class Learner:
             self.labels[y] += 1
             said = self.said(task, x, self.average)
             self.mixer.learn(task, y, self.parts(task, x, self.average), said[2], self.keep)
-        fading = [self.own[task]] if self.apart else self.own + self.shared
-        for precision in fading:
-            precision[:] = [self.keep * p for p in precision]
+        # Precisions are kept in units that grow as they fade.
+        at = task if self.apart else 0
+        self.fresh[at] *= self.keep
         sure = 1.0 if self.loss == "hinge" else 1.5 if self.auto else math.inf
         if self.auto:
             sure += max(0.0, math.log((1 + self.labels[y]) / (1 + self.labels[-y]) / 3))
@@ -295,12 +382,19 @@ class Learner:
                     for vector in self.vectors(task) + self.summed(task):
                         vector[k] *= s[k] / abs(v)
                 s[k] = abs(v)
+        if not self.apart:
+            self.take_back(task, x, s, common)
+        self.shorten(task)
         ratio = ratios(s, [s] if self.apart else self.s)
-        self.sizes[common][0] += sum(ratio[k] * (v / s[k]) ** 2 for k, v in enumerate(x) if v)
+        length = sum(ratio[k] * (v / s[k]) ** 2 for k, v in enumerate(x[:FEATURES]) if v)
+        self.sizes[common][0] += length + self.intercept
         self.sizes[common][1] += 1
+        self.below[common] = max(0, self.below[common] - 1)
+        if length > 0:
+            self.see_length(common, math.log(length / sum(v != 0 for v in x[:FEATURES])))
         m = self.sizes[common][0] / self.sizes[common][1]
         held = lambda part: self.own[task] if part < 2 else self.shared[group]
-        rate = lambda part, k: 1 / (m * s[k] ** 2 / ratio[k] / self.priors[part] + held(part)[k])
+        rate = lambda part, k: 1 / (m * s[k] ** 2 / ratio[k] / self.priors[part] + self.fresh[at] * held(part)[k])
         steps = []
         for member, parts in self.members:
             rates = {part: [rate(part, k) * v if v else 0.0 for k, v in enumerate(x)] for part in parts}
@@ -309,11 +403,20 @@ class Learner:
             t = weight * implicit(y * said[member], weight * variance, self.loss)
             steps += [(part, [counts(part) * t * y * r for r in rates[part]]) for part in parts]
         for part, step in steps:
-            vector = self.vectors(task)[part]
+            vector, beyond = self.vectors(task)[part], self.summed(task)[part]
             vector[:] = [w + d for w, d in zip(vector, step)]
+            n = self.seen[task] if part < 2 else self.all_seen
+            beyond[:] = [b + n * (n + 1) / 2 * d for b, d in zip(beyond, step)]
         h = weight * curvature(margin if self.auto else said[self.members[0][0]], self.loss)
         for precision in [self.own[task], self.shared[group]]:
-            precision[:] = [p + h * v * v for p, v in zip(precision, x)]
+            precision[:] = [p + h / self.fresh[at] * v * v for p, v in zip(precision, x)]
+        self.shorten(task)
+
+    def shorten(self, task):
+        """Rounds what is a task's own, where tasks share."""
+        if not self.apart:
+            for row in self.w[0][task], self.w[1][task], self.own[task]:
+                row[:] = short(row)
 
 
 def inverse(matrix):
@@ -415,6 +518,20 @@ def other_units():
         file.writelines(units(k, line) + "\n" for k, line in enumerate(lines))
 
 
+def outgrown():
+    """A first line that is huge, a feature that comes late and huge, and one huge value."""
+    lines = open(STREAM).read().splitlines()
+    def changed(at, line):
+        label, task, *pairs = line.split()
+        values = {int(k): float(v) for k, v in (pair.split(":") for pair in pairs)}
+        if at < 100:
+            values.pop(5, None)
+        factors = {k: 1e4 if at == 0 else 1e5 if at == 100 and k == 5 else 1e6 if at == 150 and k == 2 else 1 for k in values}
+        return " ".join([label, task] + [f"{k}:{v * factors[k]:.9g}" for k, v in values.items()])
+    with open("adaptive_outgrown.svm", "w") as file:
+        file.writelines(changed(at, line) + "\n" for at, line in enumerate(lines))
+
+
 def examples(stream):
     for line in open(stream):
         label, task, *pairs = line.split()
@@ -448,11 +565,12 @@ def write(name, parameters, stream=STREAM):
     with open(name + ".json", "w") as file:
         json.dump(vector, file)
         file.write("\n")
-    print(name, len(mistaken), "mistakes,", getattr(learner, "moves", 0), "moves,", getattr(learner, "tempered", 0), "tempered")
+    print(name, len(mistaken), "mistakes,", getattr(learner, "moves", 0), "moves,", getattr(learner, "tempered", 0), "tempered,", getattr(learner, "taken_back", 0), "taken back")
 
 
 streams()
 other_units()
+outgrown()
 write("adaptive_auto", {})
 write("adaptive_independent", {"interaction": "independent", "rate": 2.0})
 write("adaptive_coupled_hinge", {"interaction": {"coupled": {"b": 2}}, "loss": "hinge", "intercept": False})
@@ -473,3 +591,5 @@ write("adaptive_units_average", {"average": True}, "adaptive_units.svm")
 write("adaptive_units_coupled", {"interaction": {"coupled": {"b": 2}}, "loss": "hinge", "intercept": False}, "adaptive_units.svm")
 write("adaptive_units_groups", {"groups": 2}, "adaptive_units.svm")
 write("adaptive_units_independent", {"interaction": "independent"}, "adaptive_units.svm")
+write("adaptive_outgrown_auto", {}, "adaptive_outgrown.svm")
+write("adaptive_outgrown_coupled", {"interaction": {"coupled": {"b": 2}}}, "adaptive_outgrown.svm")

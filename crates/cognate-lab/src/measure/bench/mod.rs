@@ -17,7 +17,7 @@ mod measure;
 mod peers;
 mod presets;
 mod probabilities;
-mod random;
+pub(crate) mod random;
 mod rare;
 mod streams;
 mod sweep;
@@ -49,7 +49,23 @@ pub(crate) fn vowpal_wabbit_script() -> Result<PathBuf> {
     Ok(Folders::open()?.script(Peer::VowpalWabbit.script()))
 }
 
-/// The version of it that is installed.
+/// A Python that has River and what a server needs, installed if need be; none if that cannot be.
+pub(crate) fn river_server() -> Option<PathBuf> {
+    let folders = Folders::open().ok()?;
+    let peers = Peers::ready(&folders, &[Peer::River]);
+    if let Err(error) = peers.also(&folders, &peers::SERVER) {
+        eprintln!("peers: {error:#}");
+        return None;
+    }
+    peers.has(Peer::River).then(|| peers.python().to_owned())
+}
+
+/// The folder in which measurements may leave files.
+pub(crate) fn folder() -> Result<PathBuf> {
+    Ok(Folders::open()?.bench)
+}
+
+/// The version of Vowpal Wabbit that is installed.
 pub(crate) fn vowpal_wabbit_version() -> &'static str {
     Peer::VowpalWabbit.version()
 }

@@ -13,6 +13,9 @@ use super::measure::{Cost, measure};
 /// The pinned versions, one `name==version` per line.
 const PINS: &str = include_str!("peers.txt");
 
+/// What a server of River needs besides.
+pub(super) const SERVER: [&str; 2] = ["fastapi", "uvicorn"];
+
 /// A program that learns the same streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Peer {
@@ -91,7 +94,7 @@ impl Peers {
         for &peer in who {
             if !is_installed(peer, &installed) {
                 eprintln!("peers: installing {} {}", peer.name(), peer.version());
-                if let Err(error) = install(folders, &python, peer) {
+                if let Err(error) = install(folders, &python, peer.packages()) {
                     eprintln!("peers: {} is left out: {error:#}", peer.name());
                 }
                 installed = freeze(&python);
@@ -101,6 +104,15 @@ impl Peers {
             }
         }
         Self { python, present }
+    }
+
+    /// Installs what a peer needs besides, where it is missing.
+    pub(super) fn also(&self, folders: &Folders, packages: &[&str]) -> Result<()> {
+        if are_installed(packages, &freeze(&self.python)) {
+            return Ok(());
+        }
+        eprintln!("peers: installing {}", packages.join(", "));
+        install(folders, &self.python, packages)
     }
 
     /// The Python of the environment.
@@ -128,7 +140,11 @@ impl Peers {
 }
 
 fn is_installed(peer: Peer, installed: &str) -> bool {
-    peer.packages().iter().all(|package| installed.lines().any(|line| line == pin(package)))
+    are_installed(peer.packages(), installed)
+}
+
+fn are_installed(packages: &[&str], installed: &str) -> bool {
+    packages.iter().all(|package| installed.lines().any(|line| line == pin(package)))
 }
 
 /// What is installed, one `name==version` per line.
@@ -137,10 +153,10 @@ fn freeze(python: &Path) -> String {
     output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }
 
-fn install(folders: &Folders, python: &Path, peer: Peer) -> Result<()> {
+fn install(folders: &Folders, python: &Path, packages: &[&str]) -> Result<()> {
     let mut command = Command::new(python);
     command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint"]);
-    command.arg(folders.script("peers.txt")).args(peer.packages().iter().map(|package| pin(package)));
+    command.arg(folders.script("peers.txt")).args(packages.iter().map(|package| pin(package)));
     run(&mut command, "pip install failed")
 }
 
@@ -204,6 +220,7 @@ mod tests {
             assert!(peer.packages().iter().all(|package| !pin(package).is_empty()), "{peer:?}");
             assert!(!peer.version().is_empty());
         }
+        assert!(SERVER.iter().all(|package| !pin(package).is_empty()));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The splitmix64 hash of `x`.
-pub(super) fn hash(x: u64) -> u64 {
+pub(crate) fn hash(x: u64) -> u64 {
     let x = x.wrapping_add(STEP);
     let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -13,7 +13,7 @@ pub(super) fn hash(x: u64) -> u64 {
 }
 
 /// A nearly normal N(0, 1) number that belongs to `key`: four 16-bit uniforms summed.
-pub(super) fn normal_of(key: u64) -> f32 {
+pub(crate) fn normal_of(key: u64) -> f32 {
     (lanes(hash(key)) as f32 / 65536.0 - 2.0) * 1.732_050_8
 }
 
@@ -23,13 +23,13 @@ fn lanes(h: u64) -> u64 {
 }
 
 /// The draws of one row. Each row has its own, so a shorter stream is a prefix of a longer one.
-pub(super) struct Draws {
+pub(crate) struct Draws {
     state: u64,
 }
 
 impl Draws {
     /// The generator of row `row` of the stream with this seed.
-    pub(super) fn new(seed: u64, row: u64) -> Self {
+    pub(crate) fn new(seed: u64, row: u64) -> Self {
         Self { state: hash(hash(seed) ^ row) }
     }
 
@@ -40,23 +40,23 @@ impl Draws {
     }
 
     /// Uniform in [0, 1).
-    pub(super) fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Uniform in 0..n, for n far below 2^64.
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
     /// Nearly normal N(0, 1): eight 16-bit uniforms summed, so never beyond 4.9.
-    pub(super) fn normal(&mut self) -> f32 {
+    pub(crate) fn normal(&mut self) -> f32 {
         let sum = lanes(self.next()) + lanes(self.next());
         (sum as f32 / 65536.0 - 4.0) * 1.224_744_9
     }
 
     /// Poisson with mean -ln(`exp_minus_mean`), by multiplying uniforms.
-    pub(super) fn poisson(&mut self, exp_minus_mean: f64) -> usize {
+    pub(crate) fn poisson(&mut self, exp_minus_mean: f64) -> usize {
         let mut product = self.uniform();
         let mut count = 0;
         while product > exp_minus_mean {

@@ -16,13 +16,16 @@
 //! when there are more, half of all possible fingerprints are kept no longer. An example of which nothing is known is taken to be
 //! new as long as next to none of those come again of which it is known; otherwise it teaches the members what those teach.
 //!
-//! Where features are few, different examples look the same. Three things tell them from copies:
+//! Where features are few, different examples look the same: surveys, counters, one category of a few. To take those for copies
+//! would be a silent error, since a model that is held back goes on doubting what it is not taught. So copies are what has evidence:
 //!
-//! - Labels. Those of copies are the same, those of others differ as often as the model expects; where a fourth of that is seen,
-//!   examples are drawn anew, and learnt like all others. Examples that follow each other are counted apart from others.
+//! - Labels. Those of copies are the same, those of others differ as often as the model and the other label's share let expect. They are
+//!   copies where less than a fourth of that is seen and next to none differ at all, as soon as eight were expected to. Not where
+//!   fewer than 64 different ones are known, or each has been seen 40 times: so few weights cannot be overfitted by much.
 //! - A share of new fingerprints, which is about the share of those that came once (Good and Turing). Where it falls below 0.3 of
 //!   that, the stream is seen again, whatever the labels say; until it has risen to half of it.
-//! - Nothing, where fingerprints are too few for either. Then all are learnt: so few weights cannot be overfitted by much.
+//! - Examples that follow each other and look the same are copies from the first on, as long as labels differ in less than a fourth of
+//!   what is expected, and up to 24 in a row in the mean: rows that come twenty times. Longer rows are what a sorted or constant stream is like.
 //!
 //! The constants were chosen on halves of the data sets (seeds 1 and 2).
 
@@ -33,6 +36,7 @@ use crate::block::Block;
 use crate::error::StateError;
 use crate::example::Example;
 use crate::fingerprint::{BITS, fingerprint};
+use crate::table::prefetch::prefetch;
 
 /// Fingerprints at most.
 const MOST: usize = 1 << 17;
@@ -43,6 +47,15 @@ const FEWEST: usize = 1 << 6;
 const SECOND: f64 = 0.25;
 /// Of the labels that were to be expected to differ, the share that must.
 const DIFFER: f64 = 0.25;
+/// Of all, the share that differs of copies at most; some do come by chance.
+const RARELY: f64 = 0.02;
+/// Labels that must have been expected to differ before anything is taken for copies.
+const EVIDENCE: f64 = 8.0;
+/// Different examples, below which all are new, and showings of each in the mean, from which on.
+const FEW_DIFFERENT: usize = 64;
+const MANY_SHOWINGS: u64 = 40;
+/// Examples in a row that are taken for copies, in the mean of the rows.
+const LONGEST_ROW: u64 = 24;
 /// Share of copies among recent examples up to which those are new of which nothing is known.
 const FEW_COPIES: f64 = 0.1;
 /// Recent examples: so many.
@@ -88,20 +101,39 @@ struct Slot {
 struct Labels {
     differ: f64,
     expected: f64,
+    /// How many there were.
+    #[serde(default, skip_serializing_if = "is_none", deserialize_with = "crate::count::saved")]
+    count: u64,
 }
 
 impl Labels {
-    /// Counts a label; whether examples with the same fingerprint are drawn anew.
-    fn count(&mut self, before: f64, label: f64, margin: f64) -> bool {
-        let doubt = sigmoid(-before * margin);
+    /// Counts a label, where the other one has this share of all.
+    fn count(&mut self, before: f64, label: f64, margin: f64, other: f64) {
+        let doubt = sigmoid(-before * margin).min(other);
         self.differ += f64::from(before != label);
         self.expected += if doubt.is_nan() { 0.0 } else { doubt };
+        self.count += 1;
+    }
+
+    /// Whether they differ as those of examples that are drawn anew.
+    fn differ_as_expected(self) -> bool {
         self.differ > DIFFER * self.expected
+    }
+
+    /// Whether there is evidence of copies.
+    fn are_of_copies(self) -> bool {
+        let rarely = self.differ <= RARELY * self.count as f64;
+        self.expected >= EVIDENCE && rarely && !self.differ_as_expected()
     }
 
     fn is_sound(self) -> bool {
         self.differ >= 0.0 && self.differ.is_finite() && self.expected >= 0.0 && self.expected.is_finite()
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What is known beside the fingerprints.
@@ -129,9 +161,43 @@ struct Known {
     /// Recent share of examples seen again, and what recent ones are worth.
     again: f64,
     worth: f64,
+    /// Examples with the label +1, and all.
+    #[serde(default, skip_serializing_if = "is_none", deserialize_with = "crate::count::saved")]
+    positive: u64,
+    #[serde(default, skip_serializing_if = "is_none", deserialize_with = "crate::count::saved")]
+    all: u64,
+    /// Rows of examples that look the same, and how many in them were taken for copies.
+    #[serde(default, skip_serializing_if = "is_none", deserialize_with = "crate::count::saved")]
+    rows: u64,
+    #[serde(default, skip_serializing_if = "is_none", deserialize_with = "crate::count::saved")]
+    copies: u64,
 }
 
 impl Known {
+    /// The share of the other label among all examples, of which one more with each label is taken to be known.
+    fn share_of_other(&self, label: f64) -> f64 {
+        let others = if label > 0.0 { self.all.saturating_sub(self.positive) } else { self.positive };
+        (others + 1) as f64 / (self.all + 2) as f64
+    }
+
+    /// Notes an example; whether it is a copy of the one just before it, and whether it looks like that.
+    fn follow(&mut self, fingerprint: u64, label: f64, margin: f64) -> (bool, bool) {
+        let (before, label_before) = (self.before, self.label_before);
+        (self.before, self.label_before) = (fingerprint, label);
+        let adjacent = fingerprint == before;
+        if adjacent {
+            self.adjacent.count(label_before, label, margin, self.share_of_other(label_before));
+        } else {
+            self.rows += 1;
+        }
+        self.positive += u64::from(label > 0.0);
+        self.all += 1;
+        let few = self.copies < LONGEST_ROW.saturating_mul(self.rows);
+        let copy = adjacent && few && !self.adjacent.differ_as_expected();
+        self.copies += u64::from(copy);
+        (copy, adjacent)
+    }
+
     fn new() -> Self {
         Self {
             bits: BITS,
@@ -146,6 +212,10 @@ impl Known {
             until: 0.0,
             again: 0.0,
             worth: 1.0,
+            positive: 0,
+            all: 0,
+            rows: 0,
+            copies: 0,
         }
     }
 
@@ -174,6 +244,7 @@ impl Known {
         (1..=BITS).contains(&self.bits)
             && shares.iter().all(|share| (0.0..=1.0).contains(share))
             && self.label_before.is_finite()
+            && self.positive <= self.all
             && self.adjacent.is_sound()
             && self.apart.is_sound()
     }
@@ -187,25 +258,32 @@ impl Memory {
         Self { slots: Vec::new(), used: 0, known: Known::new() }
     }
 
-    /// How an example comes, of which this margin was predicted.
+    /// By what an example is known again.
     #[inline]
-    pub(super) fn meet(&mut self, example: Example<'_>, margin: f64) -> Showing {
+    pub(super) fn fingerprint(example: Example<'_>) -> u64 {
         // 0 is an empty slot.
-        self.look_up(fingerprint(example).max(1), example.label, margin)
+        fingerprint(example).max(1)
     }
 
+    /// Asks for what is known of an example.
     #[inline]
-    fn look_up(&mut self, fingerprint: u64, label: f64, margin: f64) -> Showing {
-        let known = &mut self.known;
-        let (before, label_before) = (known.before, known.label_before);
-        (known.before, known.label_before) = (fingerprint, label);
-        if fingerprint == before && !known.adjacent.count(label_before, label, margin) {
+    pub(super) fn prefetch(&self, fingerprint: u64) {
+        prefetch(&self.slots, fingerprint as usize & self.slots.len().wrapping_sub(1));
+    }
+
+    /// How an example comes, with this fingerprint and label, of which this margin was predicted.
+    #[inline]
+    pub(super) fn meet(&mut self, fingerprint: u64, label: f64, margin: f64) -> Showing {
+        let (copy, adjacent) = self.known.follow(fingerprint, label, margin);
+        if copy {
             return Showing::Again(0.0);
         }
         if self.is_kept(fingerprint) && 2 * (self.used + 1) > self.slots.len() {
             self.make_room();
         }
-        if self.is_kept(fingerprint) { self.show(fingerprint, label, margin) } else { self.guess() }
+        let showing =
+            if self.is_kept(fingerprint) { self.show(fingerprint, label, margin) } else { self.guess() };
+        if adjacent { Showing::New } else { showing }
     }
 
     #[inline]
@@ -236,8 +314,9 @@ impl Memory {
         } else {
             known.once -= u64::from(showings == 1);
             let before = if entry & POSITIVE == 0 { -1.0 } else { 1.0 };
-            let drawn_anew = known.apart.count(before, label, margin);
-            if !drawn_anew || known.until > 0.0 {
+            known.apart.count(before, label, margin, known.share_of_other(before));
+            let many = self.used >= FEW_DIFFERENT && known.showings < MANY_SHOWINGS * self.used as u64;
+            if many && known.apart.are_of_copies() || known.until > 0.0 {
                 let long_ago = 2 * now.wrapping_sub(last) as usize >= self.used;
                 let worth = SECOND / (showings * showings) as f64;
                 showing = Showing::Again(if long_ago { worth } else { 0.0 });
@@ -359,7 +438,7 @@ mod tests {
     /// Share of a pass over these that is new.
     fn pass(memory: &mut Memory, numbers: std::ops::Range<u64>) -> f64 {
         let count = (numbers.end - numbers.start) as f64;
-        let show = |number| memory.look_up(spread(number), label(number), -0.5) == Showing::New;
+        let show = |number| memory.meet(spread(number), label(number), -0.5) == Showing::New;
         numbers.map(show).filter(|new| *new).count() as f64 / count
     }
 
@@ -370,8 +449,10 @@ mod tests {
         for showings in 1..5_u64 {
             let worth = 0.25 / (showings * showings) as f64;
             for number in 0..1000 {
-                let showing = memory.look_up(spread(number), label(number), 0.5);
-                assert_eq!(showing, Showing::Again(worth), "{number}");
+                let showing = memory.meet(spread(number), label(number), 0.5);
+                // There is no evidence at first.
+                let early = showings == 1 && number < 64;
+                assert!(showing == Showing::Again(worth) || early && showing == Showing::New, "{number}");
             }
         }
         assert_eq!(pass(&mut memory, 1000..2000), 1.0, "what is new remains so");
@@ -381,12 +462,12 @@ mod tests {
     fn what_has_just_been_seen_teaches_nothing() {
         let mut memory = Memory::new();
         for number in 0..500 {
-            assert_eq!(memory.look_up(spread(number), label(number), 0.3), Showing::New);
+            assert_eq!(memory.meet(spread(number), label(number), 0.3), Showing::New);
             for _ in 0..19 {
-                assert_eq!(memory.look_up(spread(number), label(number), 0.3), Showing::Again(0.0));
+                assert_eq!(memory.meet(spread(number), label(number), 0.3), Showing::Again(0.0));
             }
-            let earlier = spread(number / 2);
-            assert!(matches!(memory.look_up(earlier, label(number / 2), 0.3), Showing::Again(_)), "{number}");
+            let earlier = memory.meet(spread(number / 2), label(number / 2), 0.3);
+            assert!(number < 100 || matches!(earlier, Showing::Again(_)), "{number}");
         }
     }
 
@@ -398,9 +479,28 @@ mod tests {
         for _ in 0..5000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let drawn = if (random >> 40).is_multiple_of(4) { 1.0 } else { -1.0 };
-            new += u32::from(memory.look_up(spread((random >> 50) % 20), drawn, -1.1) == Showing::New);
+            new += u32::from(memory.meet(spread((random >> 50) % 20), drawn, -1.1) == Showing::New);
         }
         assert!(new > 4900, "{new}");
+    }
+
+    /// A model that is held back would go on doubting, so that nothing ever spoke against copies.
+    #[test]
+    fn few_that_look_the_same_are_new_even_if_labels_never_differ() {
+        for (different, least) in [(1, 0.97), (2, 0.97), (20, 0.95), (60, 0.95)] {
+            let mut memory = Memory::new();
+            let show = |at: u64| memory.meet(spread(at % different), label(at % different), 0.1);
+            let new = (0..4000).map(show).filter(|showing| *showing == Showing::New).count() as f64;
+            assert!(new >= least * 4000.0, "{different}: {new}");
+        }
+    }
+
+    #[test]
+    fn long_rows_are_no_copies() {
+        let mut memory = Memory::new();
+        let show = |at: u64| memory.meet(spread(at / 300), label(at / 300), 0.1);
+        let new = (0..30_000).map(show).filter(|showing| *showing == Showing::New).count();
+        assert!(new > 27_000, "{new}");
     }
 
     /// Half of what comes looks like something that came before, and labels differ: learnt, but not in a second pass.
@@ -411,10 +511,7 @@ mod tests {
             .map(|at| (spread(spread(at) % 4000), if spread(7 * at).is_multiple_of(2) { 1.0 } else { -1.0 }))
             .collect();
         let mut pass = |draws: &[(u64, f64)]| {
-            draws
-                .iter()
-                .filter(|(example, label)| memory.look_up(*example, *label, 0.0) == Showing::New)
-                .count()
+            draws.iter().filter(|(example, label)| memory.meet(*example, *label, 0.0) == Showing::New).count()
         };
         assert!(pass(&draws) > 3900);
         assert!(pass(&draws) < 600);
@@ -434,8 +531,8 @@ mod tests {
         let mut restored = Memory::restore(memory.state().unwrap()).unwrap();
         assert_eq!(restored.state().unwrap().fingerprints, saved.fingerprints);
         for number in many - 1000..many + 1000 {
-            let one = memory.look_up(spread(number), 1.0, 0.1);
-            assert_eq!(restored.look_up(spread(number), 1.0, 0.1), one);
+            let one = memory.meet(spread(number), 1.0, 0.1);
+            assert_eq!(restored.meet(spread(number), 1.0, 0.1), one);
         }
     }
 

@@ -15,7 +15,7 @@ use super::real::Target;
 use super::rows::VectorRow;
 use super::rule::{Clock, Sizes, Usual, gain};
 use super::step::{Growth, Scale, Start, Stepped, take_step};
-use super::tempering::{Tempered, is_far};
+use super::tempering::{Measure, Tempered, is_far};
 use super::units::{Unit, Units, UnitsState};
 use super::variance::{ONLY, Spread};
 use crate::error::StateError;
@@ -94,6 +94,10 @@ impl Stepped<1> for VectorStep<'_> {
             }
         });
         [change / self.scale]
+    }
+
+    fn features(&self) -> (usize, bool) {
+        (self.features.len(), self.intercept.is_some())
     }
 
     fn normalised(&mut self, usual: Usual) -> f64 {
@@ -178,8 +182,11 @@ impl State {
             return None;
         }
         let known = self.vectors.get(vector.index())?;
-        let of_features: Vec<f64> = weights.held(found).map(|(_, _, row)| VectorRow::of(*row).size).collect();
-        Tempered::new(x, &of_features, &known.sizes, self.settings.intercept)
+        let seen = known.clock.factor(self.settings.forget);
+        let measure = |row: VectorRow<f64>| Measure { size: row.size, precision: seen * row.precision };
+        let measures: Vec<Measure> =
+            weights.held(found).map(|(_, _, row)| measure(VectorRow::of(row))).collect();
+        Tempered::alone(x, &measures, &known.sizes, self.settings.intercept)
     }
 
     /// How far a margin is beyond that of the mean of the weights, where that is what predicts.
@@ -279,7 +286,7 @@ impl State {
         let present = if renewed.is_some() { present } else { present + example.offset };
         let updated = self.update(weights, example, present, renewed, found);
         if updated && let Some(known) = self.vectors.get_mut(example.task.index()) {
-            known.sizes.note(tempered.is_some());
+            known.sizes.note(Tempered::length(tempered.as_ref()));
         }
         let Some(averages) = &mut self.averages else { return Outcome { margin, updated } };
         averages.count(example.task);
@@ -402,7 +409,7 @@ impl Alone {
             self.state.units.push(units);
         }
         for (task, vector) in (0..).zip(&mut self.state.vectors) {
-            vector.sizes.recall(self.weights.rows_of(TaskId(task)).map(|row| VectorRow::of(*row).size));
+            vector.sizes.recall(self.weights.rows_of(TaskId(task)).map(|row| VectorRow::of(row).size));
         }
         Ok(())
     }

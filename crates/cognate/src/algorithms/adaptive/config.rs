@@ -28,7 +28,8 @@ pub struct AdaptiveConfig {
     /// Predict with averaged weights, recent ones weighted more: steadier, seldom better; not with `forget`
     pub average: bool,
     /// Groups of tasks, each with shared weights of its own: a number of groups that tasks sort themselves into, or "auto": one, until
-    /// tasks turn out to be of several kinds that have nothing in common. More than one only with b = "auto"
+    /// tasks turn out to be of several kinds that have nothing in common. More than one only with b = "auto";
+    /// "auto" is one group with real labels, `average` and a given interaction
     pub groups: GroupCount,
     /// Learn a weight for a feature that is always 1
     pub intercept: bool,

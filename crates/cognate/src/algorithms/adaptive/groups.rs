@@ -106,8 +106,8 @@ impl Groups {
     }
 
     /// To be filled with what the pooled members say, before [`Self::learn`].
+    #[inline]
     pub(super) fn said(&mut self) -> &mut [f64] {
-        self.said.fill(0.0);
         &mut self.said
     }
 

@@ -6,19 +6,21 @@
 #![expect(clippy::inline_always, reason = "only what is inlined is compiled for wide vectors")]
 
 use super::averages::Averages;
-use super::lanes::{Feature, FeatureLanes, rates_of};
+use super::lanes::{Lanes, rates_of};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, PARTS, POOLED, PerPart};
+use super::outgrown::{BELOW, EARLY, Outgrown, precision_left};
 use super::rows::{OwnRow, SharedRow};
 use super::rule::{Grown, Sizes, Usual, gain};
 use super::step::{Growth, Scale, Stepped};
 use crate::example::{SparseView, TaskId};
 use crate::weights::SideBySide;
+use crate::weights::short_rows::ShortRows;
 use crate::weights::side_by_side::Found;
 
 /// Numbers of a [`SharedRow`] and of an [`OwnRow`].
 pub(super) const SHARED: usize = 4;
 pub(super) const OWN: usize = 3;
-pub(super) type Table = SideBySide<SHARED, OWN>;
+pub(super) type Table = SideBySide<SHARED, OWN, ShortRows>;
 
 /// A number per member: `alone`, `coupled`, `pooled`, and one that is not there, so that they fill a vector.
 pub(super) type PerMember = [f64; 4];
@@ -33,22 +35,19 @@ pub(super) fn add_parts(parts: &mut PerPart, shared: &[f64; SHARED], own: &[f64;
     parts[COUPLED_SHARED] += shared.coupled * value;
 }
 
-/// Moves a task's own weights: own parts += y t v x, precision += h x^2.
+/// How far the weights of a feature move, and by what its precisions grow: in the order of an [`OwnRow`] and of a [`SharedRow`].
 #[inline(always)]
-fn apply_own(own: &mut [f64; OWN], steps: &PerPart, rates: &PerPart, gain: f64) {
-    let own = OwnRow::of(own.each_mut());
-    *own.alone += steps[ALONE] * rates[ALONE];
-    *own.coupled += steps[COUPLED_OWN] * rates[COUPLED_OWN];
-    *own.precision += gain;
+fn moves(steps: &PerPart, rates: &PerPart, gain: f64) -> ([f64; OWN], [f64; SHARED]) {
+    let by: PerPart = std::array::from_fn(|part| steps[part] * rates[part]);
+    ([by[ALONE], by[COUPLED_OWN], gain], [by[POOLED], by[COUPLED_SHARED], gain, 0.0])
 }
 
-/// The same of what is shared.
+/// `row += by`.
 #[inline(always)]
-fn apply_shared(shared: &mut [f64; SHARED], steps: &PerPart, rates: &PerPart, gain: f64) {
-    let shared = SharedRow::of(shared.each_mut());
-    *shared.pooled += steps[POOLED] * rates[POOLED];
-    *shared.coupled += steps[COUPLED_SHARED] * rates[COUPLED_SHARED];
-    *shared.precision += gain;
+fn add<const N: usize>(row: &mut [f64; N], by: &[f64; N]) {
+    for at in 0..N {
+        row[at] += by[at];
+    }
 }
 
 /// Shrinks the weights of a feature that has grown, and adds what that changes of each part; by which factors.
@@ -96,7 +95,7 @@ fn hold(
 pub(super) struct MembersStep<'a> {
     pub(super) weights: &'a mut Table,
     pub(super) found: &'a Found,
-    pub(super) lanes: &'a mut FeatureLanes,
+    pub(super) lanes: &'a mut Lanes,
     pub(super) averages: Option<&'a mut Averages>,
     pub(super) task: TaskId,
     pub(super) features: SparseView<'a>,
@@ -125,43 +124,91 @@ impl MembersStep<'_> {
         }
         steps
     }
+
+    /// Takes over the size of a feature that has grown, and holds own weights where labels are real; the size. See
+    /// [`Stepped::grow`].
+    #[cold]
+    #[inline(never)]
+    fn grow_one(
+        &mut self,
+        at: usize,
+        (slot, row): (u32, u32),
+        sizes: &mut Sizes,
+        growth: &Growth,
+        changes: &mut PerPart,
+    ) -> f64 {
+        let (feature, value) = (self.features.indices()[at], self.features.values()[at]);
+        let mut rows = self.weights.rows_mut(self.found);
+        let mut own = rows.own(row);
+        let shared = rows.shared(slot);
+        if let Some(grown) = sizes.grow(SharedRow::of(shared.each_mut()).size, value) {
+            let both = (&mut *shared, &mut own);
+            let factors = shrink(growth, grown, &self.inverse_priors, both, value, changes);
+            if let Some(averages) = &mut self.averages
+                && factors.iter().any(|factor| *factor < 1.0)
+            {
+                averages.shrink(self.task, feature, &factors);
+            }
+        }
+        let size = SharedRow::of(*shared).size;
+        if growth.is_real() {
+            hold(growth, &self.inverse_priors, (size, self.own_scale), &mut own, value, changes);
+        }
+        rows.put(row, own);
+        size
+    }
+
+    /// Takes sizes back that single values have set, with what follows from them.
+    #[cold]
+    #[inline(never)]
+    fn take_back(&mut self, sizes: &mut Sizes, seen: f64) {
+        let values = self.features.values();
+        let known = values.iter().zip(&self.lanes.sizes).map(|(value, size)| (*value, *size));
+        let Some(outgrown) = Outgrown::of(known, sizes, &mut self.lanes.logs) else { return };
+        let mut rows = self.weights.rows_mut(self.found);
+        for (at, (slot, row)) in self.found.places().enumerate() {
+            let mut own = rows.own(row);
+            let SharedRow { size, precision, .. } = SharedRow::of(rows.shared(slot).each_mut());
+            let Some(now) = outgrown.shrunk(values[at], *size, seen * *precision) else { continue };
+            let before = sizes.take_back(size, now);
+            self.lanes.sizes[at] = now;
+            let left = |precision: f64| precision_left(seen * precision, before, now) / seen;
+            *precision = left(*precision);
+            let kept = OwnRow::of(own.each_mut()).precision;
+            // Rows that are missing must stay zero.
+            if *kept > 0.0 {
+                *kept = left(*kept);
+                rows.put(row, own);
+            }
+        }
+    }
 }
 
 impl Stepped<4> for MembersStep<'_> {
+    fn features(&self) -> (usize, bool) {
+        (self.features.len(), self.intercepts.is_some())
+    }
+
     #[inline(always)]
     fn grow(&mut self, sizes: &mut Sizes, growth: &Growth) -> PerMember {
-        let (mut indices, mut changes) = (self.features.indices().iter(), [0.0; PARTS]);
+        let mut changes = [0.0; PARTS];
         self.lanes.clear(self.features.len());
-        let mut at = 0;
-        self.weights.for_each_mut(self.features, self.found, |shared, own, value| {
-            let feature = indices.next();
-            if let Some(grown) = sizes.grow(SharedRow::of(shared.each_mut()).size, value) {
-                let factors = shrink(
-                    growth,
-                    grown,
-                    &self.inverse_priors,
-                    (&mut *shared, &mut *own),
-                    value,
-                    &mut changes,
-                );
-                if let (Some(averages), Some(feature)) = (&mut self.averages, feature)
-                    && factors.iter().any(|factor| *factor < 1.0)
-                {
-                    averages.shrink(self.task, *feature, &factors);
+        let (rows, mut have_grown) = (self.weights.rows(self.found), growth.is_real());
+        let known = self.lanes.sizes.iter_mut().zip(self.found.places());
+        for ((known, (slot, _)), value) in known.zip(self.features.values()) {
+            *known = SharedRow::of(*rows.shared(slot)).size;
+            have_grown |= value.abs() > *known;
+        }
+        if have_grown {
+            for (at, (places, value)) in self.found.places().zip(self.features.values()).enumerate() {
+                if value.abs() > self.lanes.sizes[at] || growth.is_real() {
+                    self.lanes.sizes[at] = self.grow_one(at, places, sizes, growth, &mut changes);
                 }
             }
-            let SharedRow { size, precision, .. } = SharedRow::of(*shared);
-            if growth.is_real() {
-                hold(growth, &self.inverse_priors, (size, self.own_scale), own, value, &mut changes);
-            }
-            // What does not move has nothing to say about where the step ends: a row that is missing is infinitely sure of its zeros.
-            let own = match OwnRow::of(*own).precision {
-                0.0 if !self.new_too => f64::INFINITY,
-                known => known,
-            };
-            self.lanes.set(at, Feature { value, size, shared: precision, own });
-            at += 1;
-        });
+        }
+        if self.lanes.any_below(self.features.values(), BELOW) || sizes.taught() < EARLY {
+            self.take_back(sizes, growth.seen);
+        }
         let [alone, coupled_own, pooled, coupled_shared] = changes;
         let own = self.own_scale.recip();
         [own * alone, own * coupled_own + self.side * coupled_shared, self.side * pooled, 0.0]
@@ -169,18 +216,30 @@ impl Stepped<4> for MembersStep<'_> {
 
     #[inline(always)]
     fn normalised(&mut self, usual: Usual) -> f64 {
-        self.lanes.normalised(usual) + if self.intercepts.is_some() { 1.0 } else { 0.0 }
+        self.lanes.normalised(self.features.values(), usual)
+            + if self.intercepts.is_some() { 1.0 } else { 0.0 }
     }
 
     #[inline(always)]
     fn variances(&mut self, scale: &Scale) -> PerMember {
-        let mut of_part = self.lanes.find_rates(scale, &self.inverse_priors);
+        let mut of_part = [0.0; PARTS];
+        self.lanes.find_units(scale);
+        let (rows, Lanes { units, rates, .. }) = (self.weights.rows(self.found), &mut *self.lanes);
+        let values = self.features.values().iter().zip(units).zip(rates);
+        for ((slot, row), ((value, unit), rates)) in self.found.places().zip(values) {
+            // What does not move has nothing to say about where the step ends: a row that is missing is infinitely sure of its zeros.
+            let own = match OwnRow::of(rows.own(row)).precision {
+                0.0 if !self.new_too => f64::INFINITY,
+                known => known,
+            };
+            let precisions = (own, SharedRow::of(*rows.shared(slot)).precision);
+            *rates = rates_of(scale, &self.inverse_priors, *value, *unit, precisions);
+            (0..PARTS).for_each(|part| of_part[part] += rates[part] * value);
+        }
         if let Some((shared, own)) = &self.intercepts {
-            let (shared, own) = (SharedRow::of(**shared), OwnRow::of(**own));
-            let always_1 =
-                Feature { value: 1.0, size: shared.size, shared: shared.precision, own: own.precision };
-            self.rates_of_intercept =
-                rates_of(scale, &self.inverse_priors, scale.unit_of_intercept(), always_1);
+            let precisions = (OwnRow::of(**own).precision, SharedRow::of(**shared).precision);
+            let unit = scale.unit_of_intercept();
+            self.rates_of_intercept = rates_of(scale, &self.inverse_priors, 1.0, unit, precisions);
             (0..PARTS).for_each(|part| of_part[part] += self.rates_of_intercept[part]);
         }
         // A weight that counts times the side has that much less to say about the margin.
@@ -191,24 +250,28 @@ impl Stepped<4> for MembersStep<'_> {
 
     #[inline(always)]
     fn apply(&mut self, _: &Scale, steps: PerMember, h: f64) {
-        let (steps, new_too, mut at) = (self.per_part(steps), self.new_too, 0);
-        self.weights.for_each_mut(self.features, self.found, |shared, own, value| {
-            let (rates, gain) = (self.lanes.rates(at), gain(h, value));
-            apply_shared(shared, &steps, &rates, gain);
+        let (steps, new_too) = (self.per_part(steps), self.new_too);
+        let mut rows = self.weights.rows_mut(self.found);
+        let values = self.features.values().iter().zip(&self.lanes.rates);
+        for ((slot, row), (value, rates)) in self.found.places().zip(values) {
+            let (by_own, by_shared) = moves(&steps, rates, gain(h, *value));
+            add(rows.shared(slot), &by_shared);
             // Rows that are missing must stay zero.
             if new_too || rates[ALONE] != 0.0 {
-                apply_own(own, &steps, &rates, gain);
+                let mut own = rows.own(row);
+                add(&mut own, &by_own);
+                rows.put(row, own);
             }
-            at += 1;
-        });
+        }
         if let Some((shared, own)) = &mut self.intercepts {
-            apply_shared(shared, &steps, &self.rates_of_intercept, h);
-            apply_own(own, &steps, &self.rates_of_intercept, h);
+            let (by_own, by_shared) = moves(&steps, &self.rates_of_intercept, h);
+            add(shared, &by_shared);
+            add(own, &by_own);
         }
         let (features, intercept) = (self.features, self.intercepts.is_some());
         if let Some(averages) = self.averages.as_deref_mut() {
             averages.add(self.task, features, intercept, |at| {
-                let rates = if at < features.len() { self.lanes.rates(at) } else { self.rates_of_intercept };
+                let rates = self.lanes.rates.get(at).copied().unwrap_or(self.rates_of_intercept);
                 std::array::from_fn(|part| steps[part] * rates[part])
             });
         }

@@ -154,6 +154,10 @@ impl Stepped<1> for BlockStep<'_> {
         [change]
     }
 
+    fn features(&self) -> (usize, bool) {
+        (self.features.len(), self.intercepts.is_some())
+    }
+
     fn normalised(&mut self, usual: Usual) -> f64 {
         let mut sum = if self.intercepts.is_some() { 1.0 } else { 0.0 };
         let size = self.layout.size();

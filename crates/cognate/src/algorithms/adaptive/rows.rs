@@ -15,6 +15,9 @@ pub(super) struct SharedRow<N> {
     pub(super) size: N,
 }
 
+/// Where a [`SharedRow`] has the weight of `pooled`.
+pub(super) const POOLED_OF_ROW: usize = 0;
+
 /// Of a feature, what is a task's own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OwnRow<N> {

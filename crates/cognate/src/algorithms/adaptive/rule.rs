@@ -178,6 +178,12 @@ pub(super) struct Sizes {
     /// Examples in a row, up to now, that were scaled; see `tempering`.
     #[serde(default, skip_serializing_if = "is_none")]
     scaled: u32,
+    /// Quartiles of the logarithms of examples' mean r (x / s)^2 over their features.
+    #[serde(default, skip_serializing_if = "are_unknown")]
+    lengths: [f64; 3],
+    /// Twice the examples that left all sizes far below them, less the others; see `outgrown`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    below: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -185,11 +191,20 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
+fn are_unknown(lengths: &[f64; 3]) -> bool {
+    *lengths == [0.0; 3]
+}
+
 /// A value this many times larger than any of its feature before is taken to be in other units.
 pub(super) const OTHER_UNITS: f64 = 10.0;
 
 /// r and 1 / r at most.
 const MOST: f64 = 4.0;
+
+/// Examples by which lengths are known; deviations, and the least gap, by which one is longer than any; see `tempering`.
+const ENOUGH: u64 = 8;
+const DEVIATIONS: f64 = 5.0;
+const LEAST_LONGER: f64 = 3.2;
 
 impl Sizes {
     /// Takes the largest |x| of a feature over into s; how it grew, unless it did not or was new.
@@ -238,15 +253,60 @@ impl Sizes {
     }
 
     /// Counts an example, by its sum of r (x / s)^2.
-    pub(super) fn count(&mut self, sum: f64) {
+    pub(super) fn count(&mut self, sum: f64, features: usize, intercept: bool) {
         self.sum += sum;
         self.examples += 1;
+        self.below = self.below.saturating_sub(1);
+        let sum = sum - f64::from(intercept);
+        if features > 0 && sum > 0.0 {
+            self.measure((sum / features as f64).ln());
+        }
     }
 
-    /// Notes whether the newest example was scaled.
+    /// Moves the quartiles towards the length of an example.
+    fn measure(&mut self, length: f64) {
+        if self.lengths[0] == self.lengths[2] {
+            self.lengths = [length - 0.5, length, length + 0.5];
+            return;
+        }
+        let step = (2.0 / self.examples.max(1) as f64).max(0.05);
+        for (quartile, share) in self.lengths.iter_mut().zip([0.25, 0.5, 0.75]) {
+            *quartile += step * if length < *quartile { share - 1.0 } else { share };
+        }
+    }
+
+    /// Beyond this an example is longer than any, as soon as that is known.
+    pub(super) fn longest(&self) -> Option<f64> {
+        let [lower, median, upper] = self.lengths;
+        let known = self.examples >= ENOUGH && lower < upper;
+        known.then(|| median + (DEVIATIONS * (upper - lower) / 1.35).max(LEAST_LONGER))
+    }
+
+    /// How many examples have taught.
+    pub(super) fn taught(&self) -> u64 {
+        self.examples
+    }
+
+    /// Notes an example far below all sizes; whether so many have been.
+    pub(super) fn are_left_below(&mut self) -> bool {
+        self.below = self.below.saturating_add(2);
+        self.below >= 4
+    }
+
+    /// A size is taken back.
+    pub(super) fn take_back(&mut self, size: &mut f64, now: f64) -> f64 {
+        self.meet(*size, now);
+        std::mem::replace(size, now)
+    }
+
+    /// Notes whether the newest example was scaled, and how long it was before that.
     #[inline(always)]
-    pub(super) fn note(&mut self, scaled: bool) {
-        self.scaled = if scaled { self.scaled.saturating_add(1) } else { 0 };
+    pub(super) fn note(&mut self, scaled: Option<f64>) {
+        self.scaled = if scaled.is_some() { self.scaled.saturating_add(1) } else { 0 };
+        // Where many are long, none is too long.
+        if let Some(length) = scaled {
+            self.measure(length);
+        }
     }
 
     /// Whether it is the newest examples that are in other units, and not the sizes.
@@ -261,7 +321,8 @@ impl Sizes {
     }
 
     pub(super) fn is_sound(&self) -> bool {
-        self.sum.is_finite() && self.sum >= 0.0 && self.logarithms.is_finite()
+        let lengths = self.lengths.iter().all(|length| length.is_finite());
+        self.sum.is_finite() && self.sum >= 0.0 && self.logarithms.is_finite() && lengths
     }
 }
 

@@ -4,7 +4,7 @@
 //! [`take_step`] takes it, with s, r and m from [`Sizes`]:
 //!
 //! ```text
-//! grow      s_k = max(s_k, |x_k|); where that is more than ten times as large, w_k *= s_k before / s_k after; for real labels,
+//! grow      s_k = max(s_k, |x_k|), or less where only one value was that large (`outgrown`); where that is more than ten times as large, w_k *= s_k before / s_k after; for real labels,
 //!           wherever it is larger, w_k *= (u + c_k) before / (u + c_k) after, u = m s_k^2 / (p r_k) with s_k before and after
 //!           ([`Growth`])
 //! measure   m = mean over examples of sum_k r_k (x_k / s_k)^2
@@ -60,6 +60,8 @@ pub(super) struct Growth {
     priors: Option<Scale>,
     /// See [`Target::plausible`].
     plausible: f64,
+    /// The factor through which precisions are seen.
+    pub(super) seen: f64,
 }
 
 impl Growth {
@@ -104,6 +106,9 @@ pub(super) trait Stepped<const M: usize> {
     /// The sum of r (x / s)^2, with 1 for the feature that is always 1.
     fn normalised(&mut self, usual: Usual) -> f64;
 
+    /// How many features the example has, and whether there is one more that is always 1.
+    fn features(&self) -> (usize, bool);
+
     /// V of each margin, from the rates of its weights.
     fn variances(&mut self, scale: &Scale) -> [f64; M];
 
@@ -138,12 +143,13 @@ pub(super) fn take_step<const M: usize>(
 ) {
     let priors = target.map(|target| Scale { usual: sizes.usual(), mean: sizes.mean() * target.noise, seen });
     let plausible = target.map_or(0.0, |target| target.plausible);
-    let changes = weights.grow(sizes, &Growth { priors, plausible });
+    let changes = weights.grow(sizes, &Growth { priors, plausible, seen });
     if target.is_some() {
         margins.iter_mut().zip(changes).for_each(|(margin, change)| *margin += change);
     }
     let usual = sizes.usual();
-    sizes.count(weights.normalised(usual));
+    let (features, intercept) = weights.features();
+    sizes.count(weights.normalised(usual), features, intercept);
     // The member whose curvature stands for all: `coupled`, or the only one.
     let lead = usize::from(M > 1);
     if let Some(target) = target {

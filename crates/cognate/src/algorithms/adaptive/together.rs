@@ -33,14 +33,14 @@ use super::averages::{Averages, AveragesState, less};
 use super::config::{GroupCount, MOST_GROUPS, Prior, Settings};
 use super::doubt::{Doubts, Lesson};
 use super::groups::{Groups, GroupsState, Move, Patience};
-use super::lanes::FeatureLanes;
+use super::lanes::Lanes;
 use super::members::{MembersStep, OWN, PerMember, SHARED, Table, add_parts};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, Mixer, MixerState, PARTS, POOLED, PerPart, weighted};
 use super::real::Target;
-use super::rows::{OwnRow, SharedRow};
+use super::rows::{OwnRow, POOLED_OF_ROW, SharedRow};
 use super::rule::{Clock, Loss, Sizes};
 use super::step::{Start, take_step};
-use super::tempering::{Tempered, is_far};
+use super::tempering::{Measure, Tempered, is_far};
 use super::units::{Units, UnitsState};
 use crate::block::Block;
 use crate::error::StateError;
@@ -89,7 +89,7 @@ struct State {
     /// Where labels are real.
     units: Option<Box<Units>>,
     /// Scratch, not state.
-    lanes: FeatureLanes,
+    lanes: Lanes,
 }
 
 /// What is made of an example before it teaches.
@@ -136,21 +136,26 @@ struct Taught {
 const NEW_INTERCEPT: [f64; SHARED] = [0.0, 0.0, 0.0, 1.0];
 
 impl State {
-    /// Asks for what is known about a task.
-    #[inline]
-    fn prefetch(&self, task: TaskId) {
-        self.mixer.prefetch(task);
-        prefetch(&self.own_intercepts, task.index());
+    /// Asks for what is known about an example and its task; by what it is known again.
+    #[inline(always)]
+    fn ask(&self, example: Example<'_>) -> u64 {
+        self.mixer.prefetch(example.task);
+        prefetch(&self.own_intercepts, example.task.index());
+        let Some(memory) = &self.memory else { return 0 };
+        let fingerprint = Memory::fingerprint(example);
+        memory.prefetch(fingerprint);
+        fingerprint
     }
 
     /// What is made of an example whose rows have been found.
     #[inline(always)]
     fn see(&self, weights: &Table, task: TaskId, x: SparseView<'_>, found: &Found) -> Seen {
-        let (mut parts, mut far) = ([0.0; PARTS], false);
-        weights.for_each(x, found, |shared, own, value| {
-            add_parts(&mut parts, shared, own, value);
-            far |= is_far(value, SharedRow::of(*shared).size);
-        });
+        let (mut parts, mut far, rows) = ([0.0; PARTS], false, weights.rows(found));
+        for ((slot, row), value) in found.places().zip(x.values()) {
+            let shared = rows.shared(slot);
+            add_parts(&mut parts, shared, &rows.own(row), *value);
+            far |= is_far(*value, SharedRow::of(*shared).size);
+        }
         let tempered = if far { self.temper(weights, x, found, &mut parts) } else { None };
         let x = Tempered::of(tempered.as_ref(), x);
         if self.settings.intercept {
@@ -191,12 +196,13 @@ impl State {
         found: &Found,
         parts: &mut PerPart,
     ) -> Option<Tempered> {
-        if self.units.is_some() {
-            return None;
-        }
-        let of_features: Vec<f64> =
-            weights.held(found).map(|(_, shared, _)| SharedRow::of(*shared).size).collect();
-        let tempered = Tempered::new(x, &of_features, &self.sizes, self.settings.intercept)?;
+        let seen = self.clock.factor(self.settings.forget);
+        let measure = |shared: &[f64; SHARED]| {
+            let SharedRow { size, precision, .. } = SharedRow::of(*shared);
+            Measure { size, precision: seen * precision }
+        };
+        let measures: Vec<Measure> = weights.held(found).map(|(_, shared, _)| measure(shared)).collect();
+        let tempered = Tempered::new(x, &measures, &self.sizes, self.settings.intercept)?;
         *parts = [0.0; PARTS];
         let scaled = Tempered::of(Some(&tempered), x);
         weights.for_each(scaled, found, |shared, own, value| add_parts(parts, shared, own, value));
@@ -314,7 +320,7 @@ impl State {
     }
 
     /// Weighs what the groups say to an example with a label of two kinds; where its task goes, if anywhere.
-    #[inline]
+    #[inline(always)]
     fn sort(
         &mut self,
         weights: &Table,
@@ -324,13 +330,11 @@ impl State {
     ) -> Option<Move> {
         let groups = self.groups.as_mut()?;
         let said = groups.said();
-        let add =
-            |(said, row): (&mut f64, &[f64; SHARED]), value: f64| *said += SharedRow::of(*row).pooled * value;
-        weights.for_each_group(features, found, |rows, value| {
-            said.iter_mut().zip(rows).for_each(|pair| add(pair, value));
-        });
+        weights.sum_of_groups(features, found, POOLED_OF_ROW, said);
         if self.settings.intercept {
-            said.iter_mut().zip(&self.shared_intercepts).for_each(|pair| add(pair, 1.0));
+            for (said, row) in said.iter_mut().zip(&self.shared_intercepts) {
+                *said += SharedRow::of(*row).pooled;
+            }
         }
         groups.learn(task, (label, weight), weights.group(task))
     }
@@ -353,15 +357,15 @@ impl State {
         self.own_intercepts.iter_mut().for_each(own);
     }
 
-    /// Learns an example whose rows have been found, and of which this margin was predicted; none is the present one. Labels are of
-    /// two kinds: see [`State::learn_real`] for others.
+    /// Learns an example whose rows have been found, which is known again by this, and of which this margin was predicted; none is
+    /// the present one. Labels are of two kinds: see [`State::learn_real`] for others.
     #[inline(always)]
     fn learn(
         &mut self,
         weights: &mut Table,
         tasks: usize,
         example: Example<'_>,
-        predicted: Option<f64>,
+        (fingerprint, predicted): (u64, Option<f64>),
         found: &mut Found,
     ) -> Outcome {
         let mut seen = self.see(weights, example.task, example.features, found);
@@ -371,7 +375,8 @@ impl State {
         }
         seen.margin = predicted.unwrap_or(seen.margin + example.offset);
         let memory = self.memory.as_mut();
-        let showing = memory.map_or(Showing::New, |memory| memory.meet(example, seen.margin));
+        let showing =
+            memory.map_or(Showing::New, |memory| memory.meet(fingerprint, example.label, seen.margin));
         let features = Tempered::of(seen.tempered.as_ref(), example.features);
         let example = Example { features, ..example };
         match showing {
@@ -385,7 +390,7 @@ impl State {
                 self.update_again(weights, tasks, example, &seen, found);
             }
         }
-        self.sizes.note(seen.tempered.is_some());
+        self.sizes.note(Tempered::length(seen.tempered.as_ref()));
         if let Some(averages) = &mut self.averages {
             averages.count(example.task);
         }
@@ -408,17 +413,20 @@ impl WithSimd for LearnBatch<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { together: Together { weights, state, found }, tasks, batch, outcomes } = self;
-        let mut ahead = batch.examples().skip(AHEAD);
+        let mut ahead = batch.examples();
+        let mut fingerprints = [0; AHEAD];
+        fingerprints.iter_mut().zip(&mut ahead).for_each(|(known, example)| *known = state.ask(example));
         weights.begin_ahead(batch, found);
         // The steps are inlined here, where vectors are wide; a closure would not be.
         for (at, example) in batch.examples().enumerate() {
             let found = weights.next_ahead(batch, at, found);
-            ahead.next().into_iter().for_each(|example| state.prefetch(example.task));
+            let fingerprint = fingerprints[at % AHEAD];
+            ahead.next().into_iter().for_each(|later| fingerprints[at % AHEAD] = state.ask(later));
             *tasks = (*tasks).max(example.task.index() + 1);
             outcomes.push(if state.units.is_some() {
                 state.learn_real(weights, *tasks, example, None, found)
             } else {
-                state.learn(weights, *tasks, example, None, found)
+                state.learn(weights, *tasks, example, (fingerprint, None), found)
             });
         }
     }
@@ -446,7 +454,7 @@ impl Together {
                 groups: (groups > 1).then(|| Box::new(Groups::new(groups, Patience::DRAWN))),
                 outlook,
                 units: Units::of_loss(&settings, true).map(Box::new),
-                lanes: FeatureLanes::default(),
+                lanes: Lanes::default(),
             },
             found: Default::default(),
         }
@@ -482,7 +490,8 @@ impl Together {
         if self.state.units.is_some() {
             self.state.learn_real(&mut self.weights, tasks, example, predicted, found)
         } else {
-            self.state.learn(&mut self.weights, tasks, example, predicted, found)
+            let fingerprint = self.state.ask(example);
+            self.state.learn(&mut self.weights, tasks, example, (fingerprint, predicted), found)
         }
     }
 

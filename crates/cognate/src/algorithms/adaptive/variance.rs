@@ -70,7 +70,7 @@ mod tests {
         let mut sizes = Sizes::default();
         assert!(Spread::of(&sizes, 1.0).is_none());
         sizes.grow(&mut 0.0, 2.0);
-        sizes.count(1.5);
+        sizes.count(1.5, 1, false);
         let spread = Spread::of(&sizes, 0.5).unwrap();
         // r = 1, so v = 1 / (m s^2 / p + seen c).
         let rate = 1.0 / (1.5 * 4.0 / 10.0 + 0.5 * 3.0);

@@ -44,16 +44,20 @@ pub(crate) fn alike(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Loads a released model and checks that writing it changes nothing but counts, as in [`alike`], and, in older
-/// versions, its header.
+/// versions, its header. Of `adaptive`, whose own weights are rounded when they are loaded, the state stays as long as it is.
 pub(crate) fn released(path: &Path) -> Model {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let model = Model::from_bytes(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let written = model.to_bytes();
+    let (then, now) = (sections(&bytes), sections(&written));
+    let is_rounded = path.file_name().is_some_and(|name| name.to_string_lossy().contains("-adaptive"));
+    let same_state = if is_rounded { then[1].len() == now[1].len() } else { then[1] == now[1] };
+    assert!(same_state, "{} comes back otherwise", path.display());
     if bytes[8..12] == FORMAT_VERSION.to_le_bytes() {
-        assert!(alike(&written, &bytes), "{} comes back otherwise", path.display());
+        let with_its_state = assembled(FORMAT_VERSION, &[then[0].clone(), now[1].clone(), then[2].clone()]);
+        assert!(alike(&written, &with_its_state), "{} comes back otherwise", path.display());
     } else {
         assert_eq!(written[8..12], FORMAT_VERSION.to_le_bytes());
-        assert!(sections(&written)[1] == sections(&bytes)[1], "{} comes back otherwise", path.display());
     }
     assert!(Model::from_bytes(&written).unwrap().to_bytes() == written);
     model

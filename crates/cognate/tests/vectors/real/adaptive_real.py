@@ -8,6 +8,7 @@ Dense lists, bisection in place of Newton's method, Gauss-Jordan in place of a f
 import json
 import math
 import random
+import struct
 
 TASKS, FEATURES, EXAMPLES = 3, 4, 150
 
@@ -165,6 +166,12 @@ class Units:
             self.sums = [a + w * b for a, b in zip(self.sums, new)]
 
 
+def short(row):
+    """A task's own numbers as they are kept: the upper half of a double, rounded; those of the intercept in full."""
+    bits = [struct.unpack("<Q", struct.pack("<d", v))[0] + 2**31 >> 32 << 32 for v in row[:FEATURES]]
+    return [struct.unpack("<d", struct.pack("<Q", b))[0] for b in bits] + row[FEATURES:]
+
+
 class Learner:
     """Parts: own of `alone` and `coupled`, shared of `pooled` and `coupled`; by interaction some are there."""
 
@@ -304,6 +311,7 @@ class Learner:
                         weight = max(-most, min(most, weight))
                     changes[p] += (weight - vectors[p][k]) * v * (1 / scale if p < 2 else side)
                     vectors[p][k] = weight
+        self.shorten(task)
         if self.real:
             said = [m + sum(changes[p] for p in parts) for parts, m in zip(self.members, said)]
         usual = math.exp(sum(math.log(v) for v in s[:-1]) / FEATURES)
@@ -326,6 +334,13 @@ class Learner:
             vector[:] = [a + t * b for a, b in zip(vector, rates)]
         for precision in [self.c[task], self.d]:
             precision[:] = [a + gain * b * b for a, b in zip(precision, x)]
+        self.shorten(task)
+
+    def shorten(self, task):
+        """Rounds what is a task's own, where tasks share."""
+        if not self.apart:
+            for row in self.w[0][task], self.w[1][task], self.c[task]:
+                row[:] = short(row)
 
 
 def rows(loss, seed):

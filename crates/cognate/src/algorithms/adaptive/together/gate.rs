@@ -35,7 +35,7 @@ impl State {
         };
         let enough = self.settings.loss.sure(mixture);
         let sure = beyond(enough) && (!mixture || beyond(enough + self.doubts.one_sided(label)));
-        sure || !features.norm_squared().is_finite()
+        sure || !features.has_norm()
     }
 
     /// The members learn from an example seen before, and from nothing but its present margins; see `again`.

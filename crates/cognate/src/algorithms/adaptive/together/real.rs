@@ -3,7 +3,7 @@
 
 use super::super::members::Table;
 use super::super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, POOLED, PerPart};
-use super::{Outcome, State, Taught};
+use super::{Outcome, State, Taught, Tempered};
 use crate::example::Example;
 use crate::weights::side_by_side::Found;
 
@@ -28,6 +28,8 @@ impl State {
         if !outcome.updated {
             return outcome;
         }
+        let features = Tempered::of(seen.tempered.as_ref(), example.features);
+        let example = Example { features, ..example };
         let Some(units) = &mut self.units else { return outcome };
         let before = units.of(example.task);
         let unit = units.learn(&example, margin);
@@ -63,11 +65,12 @@ impl State {
                 target: Some(target),
                 own_scale: unit.scale,
             };
-            if example.features.norm_squared().is_finite() {
+            if example.features.has_norm() {
                 self.step(weights, tasks, example, &taught, found);
             }
             self.go(weights, example.task, goes);
         }
+        self.sizes.note(Tempered::length(seen.tempered.as_ref()));
         if let Some(averages) = &mut self.averages {
             averages.count(example.task);
         }

@@ -133,18 +133,13 @@ impl State {
         let mut rates = vec![0.0; sizes.len()];
         for task in tasks {
             let portrait = portraits.add();
-            rates.fill(0.0);
-            weights.each_own(*task, |slot, row| {
-                let at = slot as usize;
-                if let (Some(weight), Some(rate), Some(size)) =
-                    (portrait.get_mut(at), rates.get_mut(at), sizes.get(at))
-                {
-                    let row = OwnRow::of(*row);
-                    let root = row.precision.sqrt();
-                    let unit = (root * size).sqrt();
-                    (*weight, *rate) = (row.alone * unit, root * unit);
-                }
-            });
+            let known = weights.first_own(*task, sizes.len()).zip(&sizes);
+            for ((row, size), (weight, rate)) in known.zip(portrait.iter_mut().zip(&mut rates)) {
+                let row = OwnRow::of(row);
+                let root = row.precision.sqrt();
+                let unit = (root * size).sqrt();
+                (*weight, *rate) = (row.alone * unit, root * unit);
+            }
             without(portrait, &rates);
         }
         portraits

@@ -1,4 +1,4 @@
-//! A file system that crashes.
+//! A file system that crashes, for tests.
 //!
 //! What was written and not synced is on disk or not, page by page, as chance has it; so are new names of files, up to some moment.
 //! Calls fail where a test says so. A sync that failed leaves pages that were not written, and that no later sync writes either, as
@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cognate_store::{Disk, DiskFile};
+use crate::disk::{Disk, DiskFile};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -47,7 +47,8 @@ enum Change {
 
 /// What may go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Trouble {
+pub enum Trouble {
+    /// Nothing.
     #[default]
     None,
     /// The world stops at this call.
@@ -72,7 +73,7 @@ struct Inner {
 
 /// The file system; clones are the same one.
 #[derive(Debug, Clone)]
-pub(crate) struct World(Arc<Mutex<Inner>>);
+pub struct World(Arc<Mutex<Inner>>);
 
 fn apply(names: &mut BTreeMap<PathBuf, usize>, change: &Change) {
     match change {
@@ -108,7 +109,8 @@ impl Inner {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// An empty one; what chance does follows from the seed.
+    pub fn new(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             files: Vec::new(),
             names: BTreeMap::new(),
@@ -122,7 +124,7 @@ impl World {
     }
 
     /// One where syncs return before anything is on disk.
-    pub(crate) fn that_lies(seed: u64) -> Self {
+    pub fn that_lies(seed: u64) -> Self {
         let world = Self::new(seed);
         world.inner().syncs_lie = true;
         world
@@ -132,16 +134,18 @@ impl World {
         self.0.lock().unwrap()
     }
 
-    pub(crate) fn calls(&self) -> u64 {
+    /// Calls so far.
+    pub fn calls(&self) -> u64 {
         self.inner().calls
     }
 
-    pub(crate) fn trouble(&self, trouble: Trouble) {
+    /// What will go wrong.
+    pub fn trouble(&self, trouble: Trouble) {
         self.inner().trouble = trouble;
     }
 
     /// The machine starts again: all that was not synced is on disk or not, as chance has it.
-    pub(crate) fn restart(&self) {
+    pub fn restart(&self) {
         let mut inner = self.inner();
         let Inner { files, names, durable_names, changes, rng, trouble, .. } = &mut *inner;
         let kept = rng.random_range(0..=changes.len());
@@ -162,7 +166,7 @@ impl World {
     }
 
     /// Changes the bytes of a file behind everybody's back.
-    pub(crate) fn tamper(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    pub fn tamper(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
         let mut inner = self.inner();
         let file = inner.names[path];
         let content = &mut inner.files[file];
@@ -171,13 +175,14 @@ impl World {
     }
 
     /// The bytes of a file.
-    pub(crate) fn bytes(&self, path: &Path) -> Vec<u8> {
+    pub fn bytes(&self, path: &Path) -> Vec<u8> {
         let inner = self.inner();
         inner.files[inner.names[path]].seen.clone()
     }
 
     /// The same world in another place, as it is.
-    pub(crate) fn copy(&self) -> Self {
+    #[must_use]
+    pub fn copy(&self) -> Self {
         let inner = self.inner();
         Self(Arc::new(Mutex::new(Inner {
             files: inner.files.clone(),
@@ -189,13 +194,15 @@ impl World {
         })))
     }
 
-    pub(crate) fn file_names(&self) -> Vec<PathBuf> {
+    /// All files, by name.
+    pub fn file_names(&self) -> Vec<PathBuf> {
         self.inner().names.keys().cloned().collect()
     }
 }
 
+/// A file of a world.
 #[derive(Debug)]
-pub(crate) struct WorldFile {
+pub struct WorldFile {
     world: World,
     file: usize,
 }

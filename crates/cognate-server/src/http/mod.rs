@@ -1,0 +1,22 @@
+//! How is the server asked? Routes decode, call and encode; models live in `live`.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `listen` | who may connect, how slowly, and how does it all end? |
+//! | `routes` | which routes are there? one list, from which the router and the description follow |
+//! | `call` | what is known of a request: who asks, the model, the body within its limits |
+//! | `answers`, `bodies`, `openapi` | what is sent and taken, and what does its schema say? |
+//! | `models`, `learning`, `tasks`, `events` | what does each route do? |
+
+mod answers;
+mod bodies;
+mod call;
+mod events;
+mod learning;
+mod listen;
+mod models;
+mod openapi;
+mod routes;
+mod tasks;
+
+pub use listen::{Bound, serve};

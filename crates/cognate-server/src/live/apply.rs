@@ -1,0 +1,170 @@
+//! How is an entry learnt, the first time or again?
+//!
+//! Readers wait while a slice of examples is learnt, not while a whole request is. What is learnt depends on the entries alone.
+
+use std::ops::ControlFlow;
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
+
+use cognate::run::{Observer, Progress, RoundReport};
+use cognate::{Metrics, Model, Rows, Tasks};
+
+use super::State;
+use super::activity::Activity;
+use super::engine::EngineOptions;
+use super::memory::{Answer, Memory};
+use crate::entry::{Change, Entry, Told};
+use crate::examples::{ExampleReader, Examples, NotWhole, Row};
+use crate::failure::{Code, Failure};
+
+/// Examples that are learnt while readers wait.
+const SLICE: usize = 128;
+
+/// The state, to be changed. A panic while it was changed is a bug, after which nothing is promised but that it is told.
+pub(super) fn write(state: &RwLock<State>) -> RwLockWriteGuard<'_, State> {
+    state.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Hands examples to a model; they are in place when this returns, and forgotten if it fails.
+fn push_all<'m, 'a>(
+    model: &'m mut Model,
+    examples: impl Iterator<Item = Result<Row<'a>, NotWhole>>,
+    first: usize,
+) -> Result<Rows<'m>, Failure> {
+    let rounds = model.rounds();
+    let mut rows = model.rows();
+    for (at, row) in examples.enumerate() {
+        let row = row.map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+        let pushed = rows.push_with(row.task, row.features.as_features(), row.label, row.beside);
+        pushed.map_err(|error| placed(Failure::of_run(&error, rounds), at, first + at))?;
+    }
+    rows.check().map_err(|error| Failure::of_run(&error, rounds))?;
+    Ok(rows)
+}
+
+/// A failure of an example in a slice, by its place in the request.
+fn placed(mut failure: Failure, within: usize, at: usize) -> Failure {
+    if let Some(path) = &mut failure.path {
+        *path = path.replace(&format!("examples[{within}]"), &format!("examples[{at}]"));
+    }
+    failure
+}
+
+/// Whether examples can be learnt, all of them.
+pub(super) fn check(state: &RwLock<State>, examples: &Examples) -> Result<(), Failure> {
+    push_all(&mut write(state).model, examples.reader(), 0).map(drop)
+}
+
+/// Learns examples, all or none; their margins before. After an error that stops learning, some may have been learnt.
+fn learn(state: &RwLock<State>, examples: &Examples, time: u64) -> Result<Vec<f64>, Failure> {
+    if examples.count > SLICE {
+        check(state, examples)?;
+    }
+    let mut watch =
+        Watch { margins: Vec::with_capacity(examples.count), time, activity: Activity::default() };
+    let mut reader = examples.reader();
+    let mut first = 0;
+    while first < examples.count {
+        let slice = SLICE.min(examples.count - first);
+        learn_slice(&mut write(state), &mut reader, (first, slice), &mut watch)?;
+        first += slice;
+    }
+    Ok(watch.margins)
+}
+
+fn learn_slice(
+    state: &mut State,
+    reader: &mut ExampleReader<'_>,
+    (first, slice): (usize, usize),
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let State { model, activity, .. } = state;
+    let rounds = model.rounds();
+    let rows = push_all(model, reader.by_ref().take(slice), first)?;
+    std::mem::swap(&mut watch.activity, activity);
+    let learnt = rows.learn(watch);
+    std::mem::swap(&mut watch.activity, activity);
+    learnt.map_err(|error| Failure::of_run(&error, rounds))
+}
+
+/// Keeps margins, and how tasks do.
+struct Watch {
+    margins: Vec<f64>,
+    time: u64,
+    activity: Activity,
+}
+
+impl Observer for Watch {
+    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
+        self.margins.push(report.margin);
+        self.activity.count(report.task.index(), report.mistake, self.time);
+    }
+
+    fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// The model without a task.
+pub(super) fn forget(mut model: Model, task: &str) -> Result<Model, Failure> {
+    use cognate::model::ForgetError;
+    match model.forget_task(task) {
+        Ok(()) => Ok(model),
+        Err(ForgetError::Unknown(_)) => Err(Failure::not_found()),
+        Err(error) => Err(Failure::new(Code::Conflict, error.to_string())),
+    }
+}
+
+/// Applies an entry, the first time or again; its number, and what came of it.
+pub(super) fn apply(
+    state: &RwLock<State>,
+    memory: &mut Memory,
+    options: &EngineOptions,
+    seq: u64,
+    Entry { time, key, change }: Entry,
+) -> (u64, Result<Answer, Failure>) {
+    let learnt = match &change {
+        Change::Learn(examples) => learn(state, examples, time),
+        Change::Label(whose, examples, _) => {
+            let ids = examples.reader().filter_map(Result::ok).filter_map(|row| row.id);
+            ids.for_each(|id| memory.labelled(whose, id, options.max_pending));
+            learn(state, examples, time)
+        }
+        Change::Remember(whose, examples) => {
+            memory.remember(whose, examples, options.max_pending);
+            Ok(Vec::new())
+        }
+        Change::Forget(task) => forget_everywhere(state, memory, task).map(|()| Vec::new()),
+    };
+    {
+        let mut state = write(state);
+        (state.seq, state.pending) = (seq, memory.waiting());
+    }
+    let Told { unknown, again } = match change {
+        Change::Label(_, _, told) => told,
+        _ => Told::default(),
+    };
+    let learnt = learnt.map(|margins| Answer { seq, margins, unknown, again });
+    if let (Some(key), Ok(answer)) = (&key, &learnt) {
+        memory.remember_answer(key, answer);
+    }
+    (seq, learnt)
+}
+
+fn forget_everywhere(state: &RwLock<State>, memory: &mut Memory, task: &str) -> Result<(), Failure> {
+    // Readers go on while a copy forgets.
+    let (model, at) = {
+        let state = state.read().unwrap_or_else(PoisonError::into_inner);
+        (state.model.clone(), state.model.tasks().find(task))
+    };
+    let model = forget(model, task)?;
+    let of_task = |example: &[u8]| {
+        ExampleReader::new(example)
+            .next()
+            .is_some_and(|row| row.is_ok_and(|row| row.task.unwrap_or("default") == task))
+    };
+    memory.forget(of_task);
+    let mut state = write(state);
+    state.model = model;
+    at.into_iter().for_each(|at| state.activity.remove(at.index()));
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! The server, asked as clients ask it, and its engine on a file system that crashes.
+
+mod bad_input;
+mod crashes;
+mod durability;
+mod folders;
+mod limits;
+mod routes;
+mod support;
+mod who_may;
