@@ -81,19 +81,23 @@ def test_models_go_to_and_fro(tmp_path: Path) -> None:
 
 
 def test_dictionaries_are_lines_of_json(tmp_path: Path) -> None:
-    examples = [({"price": at / 7, "colour": "red" if at % 3 else "blue", "new": at % 2 == 0}, at % 5 < 2, f"t{at % 3}") for at in range(60)]
-    model = Learner("adaptive")
-    *_, last = progressive(model, examples)
-    assert last.examples == 60
+    rows = [({"price": at / 7, "colour": "red" if at % 3 else "blue", "new": at % 2 == 0}, at % 5 < 2, f"t{at % 3}") for at in range(60)]
     for name, labels in [("signs", (-1, 1)), ("truths", (False, True))]:
+        examples = [(features, labels[label], task) for features, label, task in rows]
+        model = Learner("adaptive")
+        *_, last = progressive(model, examples)
+        assert last.examples == 60
+        model.save(tmp_path / f"{name}-python.cog")
         with (tmp_path / f"{name}.jsonl").open("w") as file:
             for features, label, task in examples:
-                print(json.dumps({"task": task, "label": labels[label], "features": features}), file=file)
+                print(json.dumps({"task": task, "label": label, "features": features}), file=file)
         run(tmp_path, "learn", f"{name}.jsonl", "--learner", "adaptive", "--model", f"{name}.cog", "--quiet")
-    assert model._model.to_bytes() == (tmp_path / "signs.cog").read_bytes()
-    # A file that calls its labels true and false leaves these words in the model; all else is the same.
-    (signs, state), (truths, same_state) = (parts(tmp_path / f"{name}.cog") for name in ["signs", "truths"])
-    assert truths == {**signs, "labels": {"negative": "false", "positive": "true"}} and state == same_state
+    assert (tmp_path / "signs-python.cog").read_bytes() == (tmp_path / "signs.cog").read_bytes()
+    # Labels that are true and false leave their words in the model, as JSON or as Python writes them; all else is the same.
+    signs, state = parts(tmp_path / "signs.cog")
+    for name, words in [("truths", ("false", "true")), ("truths-python", ("False", "True"))]:
+        truths, same_state = parts(tmp_path / f"{name}.cog")
+        assert truths == {**signs, "labels": dict(zip(["negative", "positive"], words, strict=True))} and state == same_state
 
 
 def test_a_fit_is_the_same(tmp_path: Path) -> None:
