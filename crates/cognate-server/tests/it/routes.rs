@@ -219,7 +219,8 @@ fn metrics_are_there_from_the_start() {
 #[test]
 fn events_tell_what_is_learnt_and_end_with_the_server() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::plain(folder.path());
+    // The connection is closed soon after what it told has ended.
+    let server = Server::start(ServeOptions { idle_seconds: 1, ..options(folder.path()) }, "").unwrap();
     let mut client = server.client();
     client.send(b"GET /v1/models/default/events HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     let seen = |client: &mut cognate_server::drill::Client, wanted: &str| {
