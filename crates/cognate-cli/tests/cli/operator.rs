@@ -78,6 +78,7 @@ fn bad_usage_is_told() {
     for (line, message) in [
         ("serve", "no data folder"),
         ("serve data --max-body 0", "--max-body: must be at least 1, got 0"),
+        ("serve data --idle-timeout 0", "--idle-timeout: must be at least 1, got 0"),
         ("serve data --max-rate 0", "--max-rate: must be a finite number above 0, got 0"),
         ("serve data --listen 0.0.0.0:0", "0.0.0.0:0 is not loopback, and there are no tokens"),
         ("serve data --tokens empty", "--tokens: there is no token in the file"),

@@ -1,8 +1,9 @@
 //! What is answered is what the description says, and what the routes promise.
 
+use cognate_server::ServeOptions;
 use serde_json::{Value, json};
 
-use super::support::{Server, example};
+use super::support::{Server, example, options};
 
 /// Where a value is not what a schema says; nothing if it is.
 fn problem(value: &Value, schema: &Value, all: &Value) -> Option<String> {
