@@ -185,7 +185,7 @@ fn replayed_by_a_model(data: &[u8]) {
     }
     drop(store);
     let seen = |opened: Result<(Engine<Memory>, _), StoreError>| match opened {
-        Ok((engine, _)) => Ok(engine.state().read().expect("nobody has panicked").model.to_bytes()),
+        Ok((engine, _)) => Ok(engine.state().read().model.to_bytes()),
         Err(error) => Err(error.to_string()),
     };
     let first = seen(Engine::open(disk.clone(), Path::new(""), options));

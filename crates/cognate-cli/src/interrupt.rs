@@ -19,6 +19,22 @@ use crate::output::say;
 /// For so long a second signal changes nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// What signals are answered with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Said {
+    /// The first, before it is told what others do.
+    pub(crate) first: &'static str,
+    /// The second.
+    pub(crate) second: &'static str,
+}
+
+/// Of a run that writes its model at the end.
+const WRITING: Said = Said {
+    first: "interrupted: stopping, and writing what there is",
+    second: "interrupted again: still stopping and writing; one more signal ends the program at once, and what is not yet \
+             written is lost",
+};
+
 /// Whether someone asked to stop, or to save.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupt {
@@ -29,15 +45,20 @@ pub(crate) struct Interrupt {
 impl Interrupt {
     /// Starts listening to what ends a program.
     pub(crate) fn listen() -> anyhow::Result<Self> {
-        Self::listen_to(vec![SIGINT, SIGTERM])
+        Self::listen_to(vec![SIGINT, SIGTERM], WRITING)
     }
 
-    /// The same, and to requests to save.
+    /// The same, with other words.
+    pub(crate) fn listen_saying(said: Said) -> anyhow::Result<Self> {
+        Self::listen_to(vec![SIGINT, SIGTERM], said)
+    }
+
+    /// As [`Self::listen`], and to requests to save.
     pub(crate) fn listen_for_saves() -> anyhow::Result<Self> {
-        Self::listen_to(vec![SIGINT, SIGTERM, SIGUSR1])
+        Self::listen_to(vec![SIGINT, SIGTERM, SIGUSR1], WRITING)
     }
 
-    fn listen_to(mut listened: Vec<i32>) -> anyhow::Result<Self> {
+    fn listen_to(mut listened: Vec<i32>, said: Said) -> anyhow::Result<Self> {
         let asked = Self { stop: Arc::default(), save: Arc::default() };
         let flags = asked.clone();
         // `nohup` means it.
@@ -53,14 +74,11 @@ impl Interrupt {
                 flags.stop.store(true, Ordering::Relaxed);
                 match heard.next(Instant::now()) {
                     Answer::Stop => say(&format!(
-                        "interrupted: stopping, and writing what there is; a second signal changes nothing, a third, or one \
-                         after {} s, ends the program at once",
+                        "{}; a second signal changes nothing, a third, or one after {} s, ends the program at once",
+                        said.first,
                         PATIENCE.as_secs()
                     )),
-                    Answer::Wait => say(
-                        "interrupted again: still stopping and writing; one more signal ends the program at once, and what \
-                         is not yet written is lost",
-                    ),
+                    Answer::Wait => say(said.second),
                     Answer::End => std::process::exit(128 + signal),
                 }
             }

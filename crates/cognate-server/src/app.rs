@@ -11,6 +11,7 @@ use cognate::{ConfigError, Model, RunConfig};
 use cognate_store::{RealDisk, StoreError};
 use tracing::{info, warn};
 
+use crate::background::Background;
 use crate::failure::{Code, Failure};
 use crate::folder::{DataFolder, FolderError, MODEL_NAMES, is_model_name};
 use crate::live::{EngineOptions, Live};
@@ -42,6 +43,8 @@ pub struct ServeOptions {
     pub header_seconds: u64,
     /// Seconds until the body must have come.
     pub body_seconds: u64,
+    /// Seconds until the next request must have begun to come.
+    pub idle_seconds: u64,
     /// Models that are made from files, by name, unless they are there.
     pub import: Vec<(String, PathBuf)>,
 }
@@ -61,6 +64,7 @@ impl ServeOptions {
             max_rate: None,
             header_seconds: 5,
             body_seconds: 30,
+            idle_seconds: 60,
             import: Vec::new(),
         }
     }
@@ -99,6 +103,9 @@ pub enum ServeError {
         /// Why not.
         source: std::io::Error,
     },
+    /// No threads.
+    #[error("cannot start threads: {0}")]
+    Threads(std::io::Error),
     /// Others could connect without a token.
     #[error("{address} is not loopback, and there are no tokens: anyone could learn and read")]
     Open {
@@ -136,6 +143,8 @@ pub struct App {
     pub options: ServeOptions,
     /// What is measured.
     pub metrics: Metrics,
+    /// Who does what takes its time.
+    pub(crate) background: Background,
     tokens: Tokens,
     anyone: Arc<Token>,
     folder: DataFolder,
@@ -155,6 +164,7 @@ impl App {
         let folder = DataFolder::open(&options.folder)?;
         let app = Self {
             metrics: Metrics::new(),
+            background: Background::start().map_err(ServeError::Threads)?,
             tokens,
             anyone: Arc::new(Token::anyone()),
             folder,

@@ -14,7 +14,7 @@ use crate::examples::Examples;
 use crate::failure::{Code, Failure};
 use example::One;
 pub use labels::labels;
-use list::{Elements, TopKeys};
+use list::{Elements, TopKeys, Where};
 
 /// Bytes of the name of a task, or of an id.
 pub(crate) const LONGEST_NAME: usize = 1024;
@@ -71,7 +71,7 @@ impl Reading {
     /// # Errors
     /// With the place of the first thing that is wrong.
     pub fn json(self, body: &[u8]) -> Result<Examples, Failure> {
-        let mut found = Found { reading: self, out: Examples::default(), bad: None, at: 0, key: "" };
+        let mut found = Found::new(self);
         let mut json = serde_json::Deserializer::from_str(text(body)?);
         let read =
             json.deserialize_map(TopKeys { name: "examples", found: &mut found }).and_then(|()| json.end());
@@ -83,7 +83,7 @@ impl Reading {
     /// # Errors
     /// As [`Self::json`].
     pub fn lines(self, body: &[u8]) -> Result<Examples, Failure> {
-        let mut found = Found { reading: self, out: Examples::default(), bad: None, at: 0, key: "" };
+        let mut found = Found::new(self);
         for (number, line) in text(body)?.lines().enumerate() {
             if line.trim().is_empty() {
                 continue;
@@ -91,6 +91,7 @@ impl Reading {
             let mut json = serde_json::Deserializer::from_str(line);
             let read = One(&mut found).deserialize(&mut json).and_then(|()| json.end());
             if let Err(error) = read {
+                found.place = Where::Element;
                 let mut failure = found.failure(&error);
                 failure.message = format!("line {}: {}", number + 1, failure.message);
                 return Err(failure);
@@ -110,13 +111,23 @@ struct Found {
     /// The example under way, and the key in it.
     at: usize,
     key: &'static str,
+    place: Where,
 }
 
 impl Found {
+    fn new(reading: Reading) -> Self {
+        Self { reading, out: Examples::default(), bad: None, at: 0, key: "", place: Where::default() }
+    }
+
     fn failure(&mut self, error: &serde_json::Error) -> Failure {
-        let at = format!("examples[{}]{}", self.at, self.key);
         let failure = self.bad.take().unwrap_or_else(|| syntax(error));
-        if failure.path.is_some() { failure } else { failure.at(at) }
+        match self.place {
+            Where::Element if failure.path.is_none() => {
+                failure.at(format!("examples[{}]{}", self.at, self.key))
+            }
+            Where::List if failure.path.is_none() => failure.at("examples"),
+            _ => failure,
+        }
     }
 
     fn finish(mut self, read: Result<(), serde_json::Error>) -> Result<Examples, Failure> {
@@ -138,6 +149,10 @@ impl Found {
 }
 
 impl Elements for Found {
+    fn is_at(&mut self, place: Where) {
+        self.place = place;
+    }
+
     fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
         self.key = "";
         let read = list.next_element_seed(One(self))?.is_some();

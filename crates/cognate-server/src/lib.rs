@@ -16,10 +16,12 @@
 //! | `failure`, `hints` | why is a request refused, and what is the way out? |
 //! | `metrics` | what can be watched from outside? |
 //! | `app` | what does a server hold? |
+//! | `background` | how is work done that takes its time, so that others are answered meanwhile? |
 //! | `http/` | how is the server asked? |
 //! | `drill` | for tests and tools: a client, and a program that is killed again and again |
 
 pub mod app;
+mod background;
 pub mod body;
 #[cfg(feature = "drill")]
 pub mod drill;

@@ -310,7 +310,12 @@ fn introduce(model: &mut Model, batch: &Batch) -> Result<(), RunError> {
 
 /// Checks that a batch whose tasks and names the model knows can be learnt: nothing but a learner that diverges refuses it then.
 pub(crate) fn check_batch(model: &Model, batch: &Batch) -> Result<(), RunError> {
-    let (about, tasks) = (model.learner.about(), model.tasks.len());
+    check_examples(model, model.tasks.len(), batch)
+}
+
+/// The same, where the model would know so many tasks by then.
+pub(crate) fn check_examples(model: &Model, tasks: usize, batch: &Batch) -> Result<(), RunError> {
+    let about = model.learner.about();
     if about.protocol == Protocol::Batch {
         return Err(RunError::Batch { learner: about.id });
     }

@@ -75,6 +75,9 @@ pub(crate) struct ServeSettings {
     /// Seconds until the body of a request must have come; by default 30
     #[arg(long, value_name = "SECONDS", env = "COGNATE_BODY_TIMEOUT")]
     pub(crate) body_timeout: Option<u64>,
+    /// Seconds that a connection may stay open between two requests; by default 60
+    #[arg(long, value_name = "SECONDS", env = "COGNATE_IDLE_TIMEOUT")]
+    pub(crate) idle_timeout: Option<u64>,
     /// Predict and show, and change nothing
     #[arg(long, env = "COGNATE_READ_ONLY", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) read_only: Option<bool>,
@@ -161,6 +164,7 @@ impl ServeSettings {
             snapshot_every,
             header_timeout,
             body_timeout,
+            idle_timeout,
             read_only,
             log_format,
             log_level

@@ -11,11 +11,17 @@ use cognate_server::{Bound, ServeError, ServeOptions, serve};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::args::serve::{DurabilityArg, LogFormat, LogLevel, ServeArgs, ServeSettings, UnknownTaskArg};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, Said};
 use crate::output::{Advised, to_stdout};
 
 /// How often it is asked whether a signal has come.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// What a signal is answered with.
+const STOPPING: Said = Said {
+    first: "stopping: requests under way are finished, and every model is saved",
+    second: "still stopping; one more signal ends the program at once, and loses nothing that was acknowledged as durable",
+};
 
 /// Runs the command.
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
@@ -29,7 +35,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
             Advised { message, advice: "cognate token NAME --scopes … makes a line".to_owned() }.into()
         );
     }
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen_saying(STOPPING)?;
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("requests").build()?;
     threads.block_on(async {
         let bound = Bound::new(options, tokens).await.map_err(advised)?;
@@ -75,7 +81,7 @@ fn options(settings: &ServeSettings) -> anyhow::Result<ServeOptions> {
     take!(
         listen => listen, max_connections => max_connections, max_body => max_body, max_features => max_features,
         max_tasks => engine.max_tasks, max_pending => engine.max_pending, snapshot_every => snapshot_every,
-        header_timeout => header_seconds, body_timeout => body_seconds, read_only => read_only
+        header_timeout => header_seconds, body_timeout => body_seconds, idle_timeout => idle_seconds, read_only => read_only
     );
     for (flag, value) in [
         ("max-connections", options.max_connections),
@@ -85,6 +91,7 @@ fn options(settings: &ServeSettings) -> anyhow::Result<ServeOptions> {
         ("snapshot-every", options.snapshot_every as usize),
         ("header-timeout", options.header_seconds as usize),
         ("body-timeout", options.body_seconds as usize),
+        ("idle-timeout", options.idle_seconds as usize),
     ] {
         if value == 0 {
             bail!("--{flag}: must be at least 1, got 0");

@@ -35,6 +35,26 @@ fn it_stops_gracefully_with_a_snapshot_that_inspect_reads() {
 }
 
 #[test]
+fn it_says_in_its_own_words_that_it_stops() {
+    let folder = Folder::new();
+    let mut command = Command::new(program());
+    command.args(["serve", "data", "--listen", "127.0.0.1:0", "--log-level", "error"]);
+    let mut child =
+        command.current_dir(folder.path("")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let out = child.stdout.as_mut().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
+    terminate(child.id());
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(
+        said.starts_with("stopping: requests under way are finished, and every model is saved; a second"),
+        "{said}"
+    );
+}
+
+#[test]
 fn flags_go_before_the_environment_and_that_before_the_file() {
     let folder = Folder::new();
     folder.write("serve.toml", "dir = \"filed\"\nmax-body = 10\nmax-features = 1\nread-only = true\n");
@@ -78,6 +98,7 @@ fn bad_usage_is_told() {
     for (line, message) in [
         ("serve", "no data folder"),
         ("serve data --max-body 0", "--max-body: must be at least 1, got 0"),
+        ("serve data --idle-timeout 0", "--idle-timeout: must be at least 1, got 0"),
         ("serve data --max-rate 0", "--max-rate: must be a finite number above 0, got 0"),
         ("serve data --listen 0.0.0.0:0", "0.0.0.0:0 is not loopback, and there are no tokens"),
         ("serve data --tokens empty", "--tokens: there is no token in the file"),

@@ -9,13 +9,17 @@ use std::process::{Child, Command, Stdio};
 use super::support::{Folder, Ran, cognate};
 
 /// `cognate serve` on a free port, in a folder; ended without a warning when a test fails.
-struct Server(Child, SocketAddr);
+pub(super) struct Server(Child, SocketAddr);
 
 impl Server {
-    fn start(folder: &Folder, flags: &str) -> Self {
+    pub(super) fn start(folder: &Folder, flags: &str) -> Self {
         let mut command = cognate();
         command.args(["serve", "data", "--listen", "127.0.0.1:0", "--log-level", "error"]);
-        let command = command.args(flags.split_whitespace()).current_dir(folder.path(""));
+        Self::of(command.args(flags.split_whitespace()).current_dir(folder.path("")))
+    }
+
+    /// The server that a command starts.
+    pub(super) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut first = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut first).expect("text");
@@ -28,7 +32,7 @@ impl Server {
     }
 
     /// Asks once; status and body.
-    fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
+    pub(super) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.1).expect("it listens");
         let length = body.len();
         let head =
@@ -42,7 +46,7 @@ impl Server {
     }
 
     /// Ends it as an operator does.
-    fn stop(mut self) {
+    pub(super) fn stop(mut self) {
         let sent = Command::new("kill").args(["-TERM", &self.0.id().to_string()]).status().expect("kill");
         assert!(sent.success());
         assert_eq!(self.0.wait().expect("a child").code(), Some(0));

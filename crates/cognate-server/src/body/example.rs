@@ -8,6 +8,7 @@ use cognate::stream::Problem;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 use super::features::Features;
+use super::list::Where;
 use super::{Found, LONGEST_NAME, Purpose, shown};
 use crate::examples::Row;
 use crate::failure::{Code, Failure};
@@ -19,6 +20,7 @@ impl<'de> DeserializeSeed<'de> for One<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.place = Where::Element;
         deserializer.deserialize_map(self)
     }
 }

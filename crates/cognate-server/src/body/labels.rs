@@ -6,9 +6,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::example::{Name, Number, place};
-use super::list::{Elements, TopKeys};
+use super::list::{Elements, TopKeys, Where};
 use super::{Found, Purpose, Reading, shown, syntax, text};
-use crate::examples::Examples;
 use crate::failure::{Code, Failure};
 
 /// Reads `{"labels": [{"id": …, "label": …}]}`.
@@ -16,14 +15,18 @@ use crate::failure::{Code, Failure};
 /// # Errors
 /// With the place of the first thing that is wrong.
 pub fn labels(body: &[u8]) -> Result<Vec<(String, f64)>, Failure> {
-    let mut found = FoundLabels { out: Vec::new(), bad: None, key: "" };
+    let mut found = FoundLabels { out: Vec::new(), bad: None, key: "", place: Where::default() };
     let mut json = serde_json::Deserializer::from_str(text(body)?);
     let read = json.deserialize_map(TopKeys { name: "labels", found: &mut found }).and_then(|()| json.end());
     match read {
         Ok(()) => Ok(found.out),
         Err(error) => {
-            let at = format!("labels[{}]{}", found.out.len(), found.key);
-            Err(found.bad.take().unwrap_or_else(|| syntax(&error)).at(at))
+            let failure = found.bad.take().unwrap_or_else(|| syntax(&error));
+            Err(match found.place {
+                Where::Element => failure.at(format!("labels[{}]{}", found.out.len(), found.key)),
+                Where::List if failure.path.is_none() => failure.at("labels"),
+                _ => failure,
+            })
         }
     }
 }
@@ -33,9 +36,14 @@ struct FoundLabels {
     out: Vec<(String, f64)>,
     bad: Option<Failure>,
     key: &'static str,
+    place: Where,
 }
 
 impl Elements for FoundLabels {
+    fn is_at(&mut self, place: Where) {
+        self.place = place;
+    }
+
     fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error> {
         self.key = "";
         let Some(read) = list.next_element_seed(OneLabel(self))? else { return Ok(false) };
@@ -55,6 +63,7 @@ impl<'de> DeserializeSeed<'de> for OneLabel<'_> {
     type Value = (String, f64);
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        self.0.place = Where::Element;
         deserializer.deserialize_map(self)
     }
 }
@@ -70,7 +79,7 @@ impl<'de> Visitor<'de> for OneLabel<'_> {
         let found = self.0;
         // The same rules as in an example.
         let reading = Reading { purpose: Purpose::Learn, max_features: 0 };
-        let mut inner = Found { reading, out: Examples::default(), bad: None, at: 0, key: "" };
+        let mut inner = Found::new(reading);
         let (mut id, mut label) = (None, None);
         let mut read = || -> Result<(), A::Error> {
             while let Some(key) = map.next_key::<Cow<'de, str>>()? {

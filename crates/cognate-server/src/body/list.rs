@@ -14,8 +14,21 @@ pub(super) struct TopKeys<'f, F> {
     pub(super) found: &'f mut F,
 }
 
+/// Where in a body something is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Where {
+    /// Before the list or behind it.
+    #[default]
+    Outside,
+    /// Between its elements.
+    List,
+    /// In one of them.
+    Element,
+}
+
 /// Reads the elements of the list.
 pub(super) trait Elements {
+    fn is_at(&mut self, place: Where);
     fn next<'de, A: SeqAccess<'de>>(&mut self, list: &mut A) -> Result<bool, A::Error>;
     fn refused<E: Error>(&mut self, failure: Failure) -> E;
 }
@@ -53,6 +66,7 @@ impl<'de, F: Elements> DeserializeSeed<'de> for ListOf<'_, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.is_at(Where::List);
         deserializer.deserialize_seq(self)
     }
 }
@@ -65,7 +79,10 @@ impl<'de, F: Elements> Visitor<'de> for ListOf<'_, F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while self.0.next(&mut list)? {}
+        while self.0.next(&mut list)? {
+            self.0.is_at(Where::List);
+        }
+        self.0.is_at(Where::Outside);
         Ok(())
     }
 }

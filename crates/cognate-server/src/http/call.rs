@@ -16,8 +16,9 @@ use crate::failure::{Code, Failure};
 use crate::live::Live;
 use crate::tokens::{Token, digest};
 
-/// Bodies up to here are parsed where they came in; larger ones elsewhere, so that others are answered meanwhile.
-const SMALL: usize = 64 << 10;
+/// Bodies up to here are done where they came in, in some tenths of a millisecond; larger ones elsewhere, so that others are answered
+/// meanwhile.
+pub(super) const SMALL: usize = 16 << 10;
 
 /// A request on its way.
 pub(super) struct Call {
@@ -111,13 +112,14 @@ impl Call {
 
 /// Parses a body, off the threads that answer others if it is large.
 pub(super) async fn parsed<T: Send + 'static>(
+    app: &App,
     body: Bytes,
     parse: impl FnOnce(&[u8]) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     if body.len() <= SMALL {
         return parse(&body);
     }
-    off_thread(move || parse(&body)).await?
+    app.background.run(move || parse(&body)).await?
 }
 
 /// Runs something that takes its time where nobody waits for others.

@@ -5,7 +5,7 @@ use axum::response::Response;
 use tokio::sync::oneshot;
 
 use super::answers::{LabelledAnswer, LearnedAnswer, Plain, PredictionAnswer, PredictionsAnswer};
-use super::call::{Call, json, parsed};
+use super::call::{Call, SMALL, json, parsed};
 use crate::body::{Purpose, Reading, labels};
 use crate::examples::Examples;
 use crate::failure::{Code, Failure};
@@ -40,7 +40,7 @@ async fn examples(call: &mut Call, purpose: Purpose) -> Result<(Examples, axum::
     };
     let body = call.body().await?;
     let parse = move |body: &[u8]| if lines { reading.lines(body) } else { reading.json(body) };
-    let examples = parsed(body.clone(), parse).await?;
+    let examples = parsed(&call.app, body.clone(), parse).await?;
     check_tasks(&examples, &call.who)?;
     Ok((examples, body))
 }
@@ -90,7 +90,7 @@ pub(super) async fn label(mut call: Call) -> Result<Response, Failure> {
     check_writes(&call)?;
     let live = call.model()?;
     let body = call.body().await?;
-    let labels = parsed(body.clone(), labels).await?;
+    let labels = parsed(&call.app, body.clone(), labels).await?;
     let key = call.key(&body)?;
     let (whose, time) = (call.who.prefix.clone(), now());
     let learned = ask(&live, |reply| Job::Label { whose, labels, key, time, reply }).await?;
@@ -101,11 +101,10 @@ pub(super) async fn label(mut call: Call) -> Result<Response, Failure> {
 pub(super) async fn predict(mut call: Call) -> Result<Response, Failure> {
     let live = call.model()?;
     let (examples, body) = examples(&mut call, Purpose::Predict).await?;
-    let large = body.len() > 64 << 10;
     let refuse_unknown = call.app.options.engine.refuse_unknown_tasks;
-    let predicted = if large {
+    let predicted = if body.len() > SMALL {
         let (live, examples) = (std::sync::Arc::clone(&live), examples.clone());
-        super::call::off_thread(move || predictions(&live, &examples, refuse_unknown)).await?
+        call.app.background.run(move || predictions(&live, &examples, refuse_unknown)).await?
     } else {
         predictions(&live, &examples, refuse_unknown)
     };

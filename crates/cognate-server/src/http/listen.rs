@@ -1,4 +1,4 @@
-//! Who may connect, how slowly, and how does it all end?
+//! Who may connect, and how does it all end?
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tracing::{debug, info, warn};
 
+use super::pace::{Answer, Pace, Paced, Times};
 use super::routes::router;
 use crate::app::{App, ServeError, ServeOptions};
 use crate::tokens::Tokens;
@@ -113,14 +114,20 @@ fn answer(
     // An answer is written at once; waiting to fill a packet would only delay it.
     let _ = stream.set_nodelay(true);
     let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(options.header_seconds))
-        .max_buf_size(MOST_HEADERS);
-    let service = TowerToHyperService::new(routes);
+    http.max_buf_size(MOST_HEADERS);
+    let times = Times {
+        head: Duration::from_secs(options.header_seconds),
+        idle: Duration::from_secs(options.idle_seconds),
+        answer: Duration::from_secs(options.body_seconds),
+    };
+    let (pace, service) = (Pace::new(), TowerToHyperService::new(routes));
+    let stream = TokioIo::new(Paced::new(stream, Arc::clone(&pace), times));
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
-        hyper::service::Service::call(&service, request)
+        pace.asked();
+        let (pace, answer) = (Arc::clone(&pace), hyper::service::Service::call(&service, request));
+        async move { answer.await.map(|answer| answer.map(|body| Answer::new(body, pace))) }
     });
-    open.watch(http.serve_connection(TokioIo::new(stream), service))
+    open.watch(http.serve_connection(stream, service))
 }
 
 /// Tells one connection too many so, if that can be done at once.

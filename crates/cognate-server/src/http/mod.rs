@@ -2,7 +2,8 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `listen` | who may connect, how slowly, and how does it all end? |
+//! | `listen` | who may connect, and how does it all end? |
+//! | `pace` | how long may a client keep a connection without saying or taking anything? |
 //! | `routes` | which routes are there? one list, from which the router and the description follow |
 //! | `call` | what is known of a request: who asks, the model, the body within its limits |
 //! | `answers`, `bodies`, `openapi` | what is sent and taken, and what does its schema say? |
@@ -16,6 +17,7 @@ mod learning;
 mod listen;
 mod models;
 mod openapi;
+mod pace;
 mod routes;
 mod tasks;
 

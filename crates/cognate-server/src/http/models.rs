@@ -34,7 +34,7 @@ pub(super) async fn create(mut call: Call) -> Result<Response, Failure> {
     check_writes(&call)?;
     check_whole(&call)?;
     let body = call.body().await?;
-    let config = parsed(body, config).await?;
+    let config = parsed(&call.app, body, config).await?;
     let (app, name) = (std::sync::Arc::clone(&call.app), call.name("model").to_owned());
     let model = name.clone();
     let created = off_thread(move || app.create(&name, &config)).await??;

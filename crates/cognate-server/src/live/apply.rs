@@ -2,27 +2,23 @@
 //!
 //! Readers wait while a slice of examples is learnt, not while a whole request is. What is learnt depends on the entries alone.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
-use cognate::run::{Observer, Progress, RoundReport};
+use cognate::model::Prepared;
+use cognate::run::{Observer, Progress, RoundReport, RunError};
 use cognate::{Metrics, Model, Rows, Tasks};
 
-use super::State;
 use super::activity::Activity;
 use super::engine::EngineOptions;
 use super::memory::{Answer, Memory};
+use super::{Shared, State};
 use crate::entry::{Change, Entry, Told};
 use crate::examples::{ExampleReader, Examples, NotWhole, Row};
 use crate::failure::{Code, Failure};
 
-/// Examples that are learnt while readers wait.
-const SLICE: usize = 128;
-
-/// The state, to be changed. A panic while it was changed is a bug, after which nothing is promised but that it is told.
-pub(super) fn write(state: &RwLock<State>) -> RwLockWriteGuard<'_, State> {
-    state.write().unwrap_or_else(PoisonError::into_inner)
-}
+/// Examples that are learnt while readers wait: some tenths of a millisecond.
+const SLICE: NonZeroUsize = NonZeroUsize::new(32).expect("above 0");
 
 /// Hands examples to a model; they are in place when this returns, and forgotten if it fails.
 fn push_all<'m, 'a>(
@@ -49,28 +45,71 @@ fn placed(mut failure: Failure, within: usize, at: usize) -> Failure {
     failure
 }
 
-/// Whether examples can be learnt, all of them.
-pub(super) fn check(state: &RwLock<State>, examples: &Examples) -> Result<(), Failure> {
-    push_all(&mut write(state).model, examples.reader(), 0).map(drop)
+/// Whether examples can be learnt, all of them; readers go on meanwhile. What this returns is good until a task is forgotten.
+pub(super) fn check(state: &Shared, examples: &Examples) -> Result<Prepared, Failure> {
+    let prepared = prepare(&state.read().model, examples)?;
+    if !prepared.is_sure() {
+        push_all(&mut state.write().model, examples.reader(), 0)?;
+    }
+    Ok(prepared)
+}
+
+fn prepare(model: &Model, examples: &Examples) -> Result<Prepared, Failure> {
+    let rounds = model.rounds();
+    let refused = |error: RunError| Failure::of_run(&error, rounds);
+    let mut preparing = model.prepare(SLICE);
+    for row in examples.reader() {
+        let row = row.map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+        preparing.push(row.task, row.features.as_features(), row.label, row.beside).map_err(refused)?;
+    }
+    preparing.finish().map_err(refused)
 }
 
 /// Learns examples, all or none; their margins before. After an error that stops learning, some may have been learnt.
-fn learn(state: &RwLock<State>, examples: &Examples, time: u64) -> Result<Vec<f64>, Failure> {
-    if examples.count > SLICE {
-        check(state, examples)?;
-    }
+fn learn(
+    state: &Shared,
+    examples: &Examples,
+    prepared: Option<Prepared>,
+    time: u64,
+) -> Result<Vec<f64>, Failure> {
+    let prepared = match prepared {
+        Some(prepared) => prepared,
+        None => check(state, examples)?,
+    };
     let mut watch =
         Watch { margins: Vec::with_capacity(examples.count), time, activity: Activity::default() };
+    if prepared.is_settled() {
+        for piece in 0..prepared.pieces() {
+            learn_piece(&mut state.write(), &prepared, piece, &mut watch)?;
+            state.give_way();
+        }
+        return Ok(watch.margins);
+    }
     let mut reader = examples.reader();
     let mut first = 0;
     while first < examples.count {
-        let slice = SLICE.min(examples.count - first);
-        learn_slice(&mut write(state), &mut reader, (first, slice), &mut watch)?;
+        let slice = SLICE.get().min(examples.count - first);
+        learn_slice(&mut state.write(), &mut reader, (first, slice), &mut watch)?;
         first += slice;
+        state.give_way();
     }
     Ok(watch.margins)
 }
 
+fn learn_piece(
+    State { model, activity, .. }: &mut State,
+    prepared: &Prepared,
+    piece: usize,
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let rounds = model.rounds();
+    std::mem::swap(&mut watch.activity, activity);
+    let learnt = model.learn_prepared(prepared, piece, watch);
+    std::mem::swap(&mut watch.activity, activity);
+    learnt.map_err(|error| Failure::of_run(&error, rounds))
+}
+
+/// The same where tasks or names are new.
 fn learn_slice(
     state: &mut State,
     reader: &mut ExampleReader<'_>,
@@ -114,20 +153,20 @@ pub(super) fn forget(mut model: Model, task: &str) -> Result<Model, Failure> {
     }
 }
 
-/// Applies an entry, the first time or again; its number, and what came of it.
+/// Applies an entry, the first time, when its examples may be prepared, or again; its number, and what came of it.
 pub(super) fn apply(
-    state: &RwLock<State>,
+    state: &Shared,
     memory: &mut Memory,
     options: &EngineOptions,
     seq: u64,
-    Entry { time, key, change }: Entry,
+    (Entry { time, key, change }, prepared): (Entry, Option<Prepared>),
 ) -> (u64, Result<Answer, Failure>) {
     let learnt = match &change {
-        Change::Learn(examples) => learn(state, examples, time),
+        Change::Learn(examples) => learn(state, examples, prepared, time),
         Change::Label(whose, examples, _) => {
             let ids = examples.reader().filter_map(Result::ok).filter_map(|row| row.id);
             ids.for_each(|id| memory.labelled(whose, id, options.max_pending));
-            learn(state, examples, time)
+            learn(state, examples, prepared, time)
         }
         Change::Remember(whose, examples) => {
             memory.remember(whose, examples, options.max_pending);
@@ -136,7 +175,7 @@ pub(super) fn apply(
         Change::Forget(task) => forget_everywhere(state, memory, task).map(|()| Vec::new()),
     };
     {
-        let mut state = write(state);
+        let mut state = state.write();
         (state.seq, state.pending) = (seq, memory.waiting());
     }
     let Told { unknown, again } = match change {
@@ -150,10 +189,10 @@ pub(super) fn apply(
     (seq, learnt)
 }
 
-fn forget_everywhere(state: &RwLock<State>, memory: &mut Memory, task: &str) -> Result<(), Failure> {
+fn forget_everywhere(state: &Shared, memory: &mut Memory, task: &str) -> Result<(), Failure> {
     // Readers go on while a copy forgets.
     let (model, at) = {
-        let state = state.read().unwrap_or_else(PoisonError::into_inner);
+        let state = state.read();
         (state.model.clone(), state.model.tasks().find(task))
     };
     let model = forget(model, task)?;
@@ -163,7 +202,7 @@ fn forget_everywhere(state: &RwLock<State>, memory: &mut Memory, task: &str) -> 
             .is_some_and(|row| row.is_ok_and(|row| row.task.unwrap_or("default") == task))
     };
     memory.forget(of_task);
-    let mut state = write(state);
+    let mut state = state.write();
     state.model = model;
     at.into_iter().for_each(|at| state.activity.remove(at.index()));
     Ok(())

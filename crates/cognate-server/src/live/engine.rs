@@ -4,16 +4,17 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use cognate::Model;
+use cognate::model::Prepared;
 use cognate_store::{Disk, Group, Opening, Recovered, Store, StoreError, StoreOptions, Unwritten};
 use serde::{Deserialize, Serialize};
 
-use super::apply::{apply, check, forget, write};
+use super::apply::{apply, check, forget};
 use super::memory::{Answer, Found, Memory};
-use super::{Activity, Job, Reply, State};
+use super::{Activity, Job, Reply, Shared, State};
 use crate::entry::{Change, Entry, Key, Told};
 use crate::examples::Examples;
 use crate::failure::{Code, Failure};
@@ -65,7 +66,7 @@ pub type Opened<D> = (Engine<D>, Recovered);
 #[derive(Debug)]
 pub struct Engine<D: Disk> {
     store: Store<D>,
-    state: Arc<RwLock<State>>,
+    state: Arc<Shared>,
     memory: Memory,
     options: EngineOptions,
     /// Entries that are to be written.
@@ -91,6 +92,8 @@ pub struct Flushed {
 /// An entry that waits for the log.
 struct Admitted {
     entry: Entry,
+    /// Its examples, checked.
+    prepared: Option<Prepared>,
     answer: To,
 }
 
@@ -170,11 +173,11 @@ impl<D: Disk> Engine<D> {
                 (seq.max(beside.seq), beside.memory.into_owned(), beside.activity.into_owned());
         }
         let (snapshot_seq, pending) = (snapshot.seq, memory.waiting());
-        let state = Arc::new(RwLock::new(State { model, activity, seq, snapshot_seq, pending }));
+        let state = Arc::new(Shared::new(State { model, activity, seq, snapshot_seq, pending }));
         let mut stopped = None;
         let (store, recovered) = opening.replay(|number, bytes| {
             let entry = Entry::from_bytes(bytes).map_err(|error| error.to_string())?;
-            let applied = apply(&state, &mut memory, &options, number, entry);
+            let applied = apply(&state, &mut memory, &options, number, (entry, None));
             if let Err(failure) = applied.1 {
                 note_stop(&mut stopped, &failure);
             }
@@ -190,7 +193,7 @@ impl<D: Disk> Engine<D> {
     }
 
     fn new(store: Store<D>, model: Model, options: EngineOptions) -> Self {
-        let state = Arc::new(RwLock::new(State {
+        let state = Arc::new(Shared::new(State {
             model,
             activity: Activity::default(),
             seq: 0,
@@ -202,7 +205,7 @@ impl<D: Disk> Engine<D> {
     }
 
     /// What readers see.
-    pub fn state(&self) -> Arc<RwLock<State>> {
+    pub fn state(&self) -> Arc<Shared> {
         Arc::clone(&self.state)
     }
 
@@ -250,7 +253,7 @@ impl<D: Disk> Engine<D> {
                 Job::Remember { whose, examples, time } => {
                     if self.stopped.is_none() {
                         let entry = Entry { time, key: None, change: Change::Remember(whose, examples) };
-                        self.log(entry, To::Nobody, &mut group);
+                        self.log(entry, None, To::Nobody, &mut group);
                         group.remembers = true;
                     }
                 }
@@ -259,7 +262,7 @@ impl<D: Disk> Engine<D> {
                     match self.can_forget(&task) {
                         Ok(()) => {
                             let entry = Entry { time, key: None, change: Change::Forget(task) };
-                            self.log(entry, To::Forgetter(reply), &mut group);
+                            self.log(entry, None, To::Forgetter(reply), &mut group);
                             self.commit(&mut group);
                         }
                         Err(failure) => answer(reply, Err(failure)),
@@ -286,8 +289,9 @@ impl<D: Disk> Engine<D> {
     ) {
         let Some(reply) = self.answered_before(key.as_ref(), group, reply) else { return };
         match self.admit(&examples, group) {
-            Ok(()) => {
-                self.log(Entry { time, key, change: Change::Learn(examples) }, To::Learner(reply), group);
+            Ok(prepared) => {
+                let entry = Entry { time, key, change: Change::Learn(examples) };
+                self.log(entry, Some(prepared), To::Learner(reply), group);
             }
             Err(failure) => {
                 group.forget_key(key.as_ref());
@@ -310,11 +314,11 @@ impl<D: Disk> Engine<D> {
             group.keys.extend(key.map(|key| key.key));
         }
         match self.labelled(&whose, labels, group) {
-            Ok((examples, told)) if examples.count > 0 => {
+            Ok((examples, prepared, told)) if examples.count > 0 => {
                 let change = Change::Label(whose, examples, told);
-                self.log(Entry { time, key, change }, To::Learner(reply), group);
+                self.log(Entry { time, key, change }, Some(prepared), To::Learner(reply), group);
             }
-            Ok((_, Told { unknown, again })) => {
+            Ok((_, _, Told { unknown, again })) => {
                 group.forget_key(key.as_ref());
                 answer(reply, Ok(Answer { seq: self.seq, unknown, again, ..Answer::default() }));
             }
@@ -357,7 +361,7 @@ impl<D: Disk> Engine<D> {
             Durability::None => self.store.save_without_log(self.seq, &model, &beside)?,
             Durability::Always | Durability::Interval => self.store.save_snapshot(&model, &beside)?,
         }
-        write(&self.state).snapshot_seq = self.store.snapshot_seq();
+        self.state.write().snapshot_seq = self.store.snapshot_seq();
         Ok(())
     }
 
@@ -382,7 +386,7 @@ impl<D: Disk> Engine<D> {
     /// # Errors
     /// When it cannot be removed.
     pub fn finish_snapshot(&mut self, seq: u64) -> Result<(), StoreError> {
-        write(&self.state).snapshot_seq = seq;
+        self.state.write().snapshot_seq = seq;
         self.store.finish_snapshot(seq)
     }
 
@@ -393,7 +397,7 @@ impl<D: Disk> Engine<D> {
             let cause = self.stopped.clone().unwrap_or_default();
             return Err(StoreError::Poisoned { cause });
         }
-        let state = self.state.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let state = self.state.read();
         let beside = Beside {
             version: BESIDE_VERSION,
             seq: self.seq,
@@ -429,17 +433,20 @@ impl<D: Disk> Engine<D> {
     }
 
     /// Whether examples may be learnt.
-    fn admit(&self, examples: &Examples, coming: &mut Coming) -> Result<(), Failure> {
+    fn admit(&self, examples: &Examples, coming: &mut Coming) -> Result<Prepared, Failure> {
         if let Some(cause) = &self.stopped {
             return Err(Failure::stopped(cause));
         }
-        check(&self.state, examples)?;
-        self.admit_tasks(examples, coming)
+        let prepared = check(&self.state, examples)?;
+        if !prepared.is_settled() {
+            self.admit_tasks(examples, coming)?;
+        }
+        Ok(prepared)
     }
 
     /// Whether the tasks of examples are known, or may be new.
     fn admit_tasks(&self, examples: &Examples, coming: &mut Coming) -> Result<(), Failure> {
-        let state = self.state.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let state = self.state.read();
         let tasks = state.model.tasks();
         let room = self.options.max_tasks.saturating_sub(tasks.len());
         let mut new = BTreeSet::new();
@@ -469,7 +476,7 @@ impl<D: Disk> Engine<D> {
         whose: &str,
         labels: &[(String, f64)],
         coming: &mut Coming,
-    ) -> Result<(Examples, Told), Failure> {
+    ) -> Result<(Examples, Prepared, Told), Failure> {
         let (mut examples, mut told) = (Examples::default(), Told::default());
         let (mut new, mut places) = (BTreeSet::new(), Vec::new());
         for (at, (id, label)) in labels.iter().enumerate() {
@@ -483,26 +490,26 @@ impl<D: Disk> Engine<D> {
                 Found::Unknown => told.unknown.push(id.clone()),
             }
         }
-        self.admit(&examples, coming).map_err(|failure| in_labels(failure, &places))?;
+        let prepared = self.admit(&examples, coming).map_err(|failure| in_labels(failure, &places))?;
         coming.ids.append(&mut new);
-        Ok((examples, told))
+        Ok((examples, prepared, told))
     }
 
     fn can_forget(&self, task: &str) -> Result<(), Failure> {
         if let Some(cause) = &self.stopped {
             return Err(Failure::stopped(cause));
         }
-        let model = self.state.read().unwrap_or_else(std::sync::PoisonError::into_inner).model.clone();
+        let model = self.state.read().model.clone();
         forget(model, task).map(drop)
     }
 
     /// Puts an entry into the group.
-    fn log(&mut self, entry: Entry, answer: To, group: &mut Coming) {
+    fn log(&mut self, entry: Entry, prepared: Option<Prepared>, answer: To, group: &mut Coming) {
         if self.options.durability != Durability::None {
             self.group.push(&entry.to_bytes());
             self.flushed.waiting += entry.change.learnt() as u64;
         }
-        group.admitted.push(Admitted { entry, answer });
+        group.admitted.push(Admitted { entry, prepared, answer });
     }
 
     /// Writes the group, learns it, and answers.
@@ -512,14 +519,14 @@ impl<D: Disk> Engine<D> {
             self.flush();
         }
         let lost = self.options.durability == Durability::Always && self.store.poisoned().is_some();
-        for Admitted { entry, answer: to } in admitted {
+        for Admitted { entry, prepared, answer: to } in admitted {
             if lost {
                 let cause = self.stopped.clone().unwrap_or_default();
                 to.refuse(Failure::stopped(&cause));
                 continue;
             }
             let (options, seq) = (self.options, self.seq + 1);
-            let (seq, learnt) = apply(&self.state, &mut self.memory, &options, seq, entry);
+            let (seq, learnt) = apply(&self.state, &mut self.memory, &options, seq, (entry, prepared));
             self.seq = seq;
             if let Err(failure) = &learnt {
                 note_stop(&mut self.stopped, failure);

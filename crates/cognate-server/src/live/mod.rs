@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `engine` | what does one group of requests change, and what after a crash? no threads, no clock, any disk |
 //! | `apply` | how is an entry learnt, the first time or again? |
+//! | `shared` | who may look at a model when? many read, one changes and gives way |
 //! | `worker` | who runs the engine? one thread per model, which takes what has come since the last group |
 //! | `memory` | what is remembered beside the model: examples that wait for labels, answers to requests that come again |
 //! | `activity` | how did each task do lately? |
@@ -16,11 +17,13 @@ mod activity;
 mod apply;
 mod engine;
 mod memory;
+mod shared;
 mod worker;
 
 pub use activity::{Activity, TaskActivity};
 pub use engine::{Durability, Engine, EngineOptions, Opened, write_snapshot};
 pub use memory::Answer;
+pub use shared::Shared;
 pub(crate) use worker::now;
 pub use worker::{Live, LiveError, Summary};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,8 @@ use cognate_store::{Disk, Recovered, StoreError};
 use tracing::{error, info, warn};
 
 use super::engine::{Durability, Engine, EngineOptions, write_snapshot};
-use super::{Job, State};
+use super::{Job, Shared, State};
+use crate::background::step_back;
 use crate::failure::{Code, Failure};
 use crate::layout::{Point, align};
 use crate::metrics::ModelMetrics;
@@ -22,8 +23,8 @@ use crate::metrics::ModelMetrics;
 const QUEUE: usize = 4096;
 /// Bytes that they may hold.
 const QUEUED_BYTES: usize = 256 << 20;
-/// Bytes of requests that make up a group.
-const GROUP_BYTES: usize = 4 << 20;
+/// Bytes of requests that make up a group, after which the first of them are answered: some thousand examples, some 20 ms.
+const GROUP_BYTES: usize = 1 << 20;
 /// How long something may be learnt and not on disk, where durability is by interval.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes of log after which a snapshot is made, however few examples they are.
@@ -37,7 +38,7 @@ pub type LiveError = StoreError;
 pub struct Live {
     /// None once it has been stopped.
     jobs: Mutex<Option<SyncSender<Job>>>,
-    state: Arc<RwLock<State>>,
+    state: Arc<Shared>,
     status: Arc<Status>,
     metrics: ModelMetrics,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -131,7 +132,11 @@ impl Live {
             writing: None,
         };
         worker.tell();
-        let thread = std::thread::Builder::new().name("learner".to_owned()).spawn(move || worker.work());
+        let work = move || {
+            step_back();
+            worker.work();
+        };
+        let thread = std::thread::Builder::new().name("learner".to_owned()).spawn(work);
         let thread = thread.map_err(|source| StoreError::Io {
             doing: "cannot start a thread for the model",
             path: "learner".into(),
@@ -143,7 +148,7 @@ impl Live {
 
     /// What readers see; not to be held for long, and never while waiting for something else.
     pub fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.state.read()
     }
 
     /// Its metrics.
@@ -289,7 +294,10 @@ impl<D: Disk + Clone + Send + 'static> Worker<D> {
         match self.engine.begin_snapshot() {
             Ok(Some(unwritten)) => {
                 (self.learnt_since, self.logged_since) = (0, 0);
-                let write = move || write_snapshot(&unwritten);
+                let write = move || {
+                    step_back();
+                    write_snapshot(&unwritten)
+                };
                 match std::thread::Builder::new().name("snapshot".to_owned()).spawn(write) {
                     Ok(thread) => self.writing = Some((thread, began)),
                     Err(error) => warn!(model = self.metrics.model(), %error, "no snapshot"),
@@ -352,7 +360,7 @@ impl<D: Disk + Clone + Send + 'static> Worker<D> {
         self.logged_since += flushed.bytes;
         {
             let state = self.engine.state();
-            let state = state.read().unwrap_or_else(PoisonError::into_inner);
+            let state = state.read();
             let total = state.model.metrics().total();
             self.learnt_since += self.metrics.learnt(total.examples, total.mistakes, total.error());
             self.metrics.tasks(state.model.tasks().len());

@@ -109,6 +109,27 @@ fn bad_bodies_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::plain(folder.path());
     let nested = "[".repeat(100_000);
+    for (body, place) in [
+        ("", json!(null)),
+        ("[]", json!(null)),
+        ("{\"examples\"", json!(null)),
+        ("{\"examples\":[]} x", json!(null)),
+        ("{\"examples\":3}", json!("examples")),
+        ("{\"examples\":[", json!("examples")),
+        ("{\"examples\":[{\"features\":{}} {", json!("examples")),
+        ("{\"examples\":[3", json!("examples[0]")),
+        ("{\"examples\":[{\"features\":{}},{", json!("examples[1]")),
+    ] {
+        let (status, text, path) = told(&server.post("predict", body));
+        assert_eq!((status, path), (400, place.clone()), "{body}: {text}");
+        let labels = body.replace("examples", "labels").replace("\"features\":{}", "\"id\":1,\"label\":1");
+        let (status, _, of_labels) = told(&server.post("labels", &labels));
+        assert_eq!(
+            (status, of_labels.to_string()),
+            (400, place.to_string().replace("examples", "labels")),
+            "{labels}"
+        );
+    }
     for (body, status, message) in [
         (Vec::new(), 400, "EOF while parsing"),
         (b"{".to_vec(), 400, "EOF while parsing"),

@@ -134,7 +134,7 @@ fn model() -> Model {
 const DATA: &str = "data";
 
 fn bytes(engine: &Engine<World>) -> Vec<u8> {
-    engine.state().read().unwrap().model.to_bytes()
+    engine.state().read().model.to_bytes()
 }
 
 /// What clients know.

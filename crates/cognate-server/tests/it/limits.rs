@@ -43,6 +43,44 @@ fn slow_clients_are_closed_in_time() {
 }
 
 #[test]
+fn a_connection_may_be_idle_for_longer_than_a_head_may_take_and_not_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = options(folder.path());
+    (settings.header_seconds, settings.idle_seconds) = (1, 3);
+    let server = Server::start(settings, "").unwrap();
+    let healthy = |client: &mut Client| client.ask("GET", "/healthz", &[], b"").map(|answer| answer.status);
+    let (mut idle, mut slow, mut silent) = (server.client(), server.client(), server.client());
+    assert_eq!(healthy(&mut idle).unwrap(), 200);
+    assert_eq!(healthy(&mut slow).unwrap(), 200);
+    std::thread::sleep(Duration::from_millis(1800));
+    assert_eq!(healthy(&mut idle).unwrap(), 200, "idle for longer than a head may take");
+    // Half of a second request has the time of a head, not what is left of the idle time.
+    let began = Instant::now();
+    slow.send(b"GET /healthz HTTP/1.1\r\n").unwrap();
+    assert!(slow.answer().is_err());
+    assert!(began.elapsed() < Duration::from_millis(2500), "{:?}", began.elapsed());
+    // Who never says anything is closed as well, and so is who says nothing more.
+    assert!(silent.answer().is_err());
+    let began = Instant::now();
+    assert!(idle.answer().is_err());
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+#[test]
+fn events_outlive_the_idle_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = options(folder.path());
+    (settings.header_seconds, settings.idle_seconds) = (1, 1);
+    let server = Server::start(settings, "").unwrap();
+    let mut client = server.client();
+    client.send(b"GET /v1/models/default/events HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    assert_eq!(server.post("learn", &example("alice", "offer", 1)).status, 200);
+    let seen = client.read_until("\"seq\":1").unwrap();
+    assert!(seen.contains("\"examples\":1"), "{seen}");
+}
+
+#[test]
 fn every_limit_has_its_status() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = options(folder.path());

@@ -1,8 +1,9 @@
 //! What is answered is what the description says, and what the routes promise.
 
+use cognate_server::ServeOptions;
 use serde_json::{Value, json};
 
-use super::support::{Server, example};
+use super::support::{Server, example, options};
 
 /// Where a value is not what a schema says; nothing if it is.
 fn problem(value: &Value, schema: &Value, all: &Value) -> Option<String> {
@@ -219,7 +220,8 @@ fn metrics_are_there_from_the_start() {
 #[test]
 fn events_tell_what_is_learnt_and_end_with_the_server() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::plain(folder.path());
+    // The connection is closed soon after what it told has ended.
+    let server = Server::start(ServeOptions { idle_seconds: 1, ..options(folder.path()) }, "").unwrap();
     let mut client = server.client();
     client.send(b"GET /v1/models/default/events HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     let seen = |client: &mut cognate_server::drill::Client, wanted: &str| {

@@ -1,7 +1,7 @@
 //! The one door: a model learns, predicts, explains, forgets and is saved.
 //!
 //! `config` is the part of its config that a model keeps; `reading` makes streams that fit it; `learn` and `rows` teach it,
-//! `predict` asks it, `threshold` says from which margin on it answers +1, `fit` makes one from all examples at once,
+//! `prepare` checks what it is to learn later, `predict` asks it, `threshold` says from which margin on it answers +1, `fit` makes one from all examples at once,
 //! `explain` shows what it holds, `contributions` what made one margin, `dense` is `predict` for dense rows, `export` hands its weights out, `unusual` shows what few models hold, `forget` removes a task.
 //! Saving and loading are in `snapshot.rs`.
 
@@ -14,6 +14,7 @@ mod fit;
 mod forget;
 mod learn;
 mod predict;
+mod prepare;
 mod reading;
 mod rows;
 mod threshold;
@@ -26,6 +27,7 @@ pub use explain::{Explanation, FeatureLabels, FeatureWeight};
 pub use export::{Export, ExportError};
 pub use forget::ForgetError;
 pub use predict::{Prediction, Predictions, Scratch};
+pub use prepare::{Prepared, Preparing};
 pub use reading::OpenError;
 pub use rows::{Beside, Rows};
 pub use threshold::Threshold;

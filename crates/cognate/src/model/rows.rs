@@ -30,7 +30,7 @@ impl Beside {
     }
 
     /// Checks all of it, and gives it to the example under way.
-    fn give(self, batch: &mut Batch) -> Result<(), Problem> {
+    pub(super) fn give(self, batch: &mut Batch) -> Result<(), Problem> {
         let Self { weight, offset, time } = self;
         if !is_weight(weight) {
             return Err(Problem::Weight { found: weight.to_string() });

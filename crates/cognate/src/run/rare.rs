@@ -61,7 +61,9 @@ pub(super) fn check_fit(model: &Model, batch: &Batch) -> Result<(), RunError> {
     let found = labelled.find_map(|(at, example)| unfit(&example).map(|why| (at, example.task, why)));
     found.map_or(Ok(()), |(at, task, why)| {
         let round = if model.config.simultaneous { model.rounds + 1 } else { model.rounds + at as u64 + 1 };
-        let task = model.tasks.name(task).to_owned();
+        // One that is checked before it is met has no name here.
+        let known = task.index() < model.tasks.len();
+        let task = if known { model.tasks.name(task).to_owned() } else { String::new() };
         Err(RunError::Unfit { round, task, why })
     })
 }

@@ -341,6 +341,11 @@ impl Batch {
         self.ends.last().copied().unwrap_or(0)
     }
 
+    /// The last feature of the example under way.
+    pub(crate) fn open_last(&self) -> Option<u32> {
+        self.indices[self.open_start()..].last().copied()
+    }
+
     /// Drops the features of the example under way, and whatever else is known of it.
     pub(crate) fn abandon(&mut self) {
         if let Some(start) = std::mem::take(&mut self.open).id {
