@@ -265,14 +265,14 @@ fn rows_that_are_alike_teach_what_they_teach_one_by_one() {
         let mut stream =
             whole.table(&table, &tasks).unwrap().labelled(Values::F64(&labels), Labels::Required).unwrap();
         whole.learn(&mut stream, &RunOptions::default(), &mut ()).unwrap();
-        for row in 0..ROWS {
+        for (row, (name, label)) in names.iter().zip(&labels).enumerate() {
             let range = starts[row] as usize..starts[row + 1] as usize;
             let features: Vec<(u32, f64)> = indices[range.clone()]
                 .iter()
                 .map(|at| *at as u32)
                 .zip(values[range].iter().copied())
                 .collect();
-            single.learn_one(&names[row].to_string(), &features, labels[row]).unwrap();
+            single.learn_one(&name.to_string(), &features, *label).unwrap();
         }
         assert!(whole.to_bytes() == single.to_bytes(), "{learner} {width}");
     }
