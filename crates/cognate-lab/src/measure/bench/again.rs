@@ -2,7 +2,7 @@
 //!
 //! Every classification set is split into halves, by a shuffle with a seed. `adaptive` and the member of it that is left with a
 //! given b learn the first half once, in twenty passes, and with every row twenty times in a row; errors and log losses are those of
-//! the second half. Small sets are split more often: a difference of some mistakes is chance.
+//! the second half.
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -17,14 +17,9 @@ use serde_json::{Value, json};
 
 use super::files::Folders;
 use crate::measure::sets::{self, task_count};
-use crate::statistics;
 
-/// The seed of the first halves; the others follow. Figures are means over them.
-const FIRST_SEED: u64 = 11;
-/// Held-out examples of all halves of a set together, unless that takes more or fewer halves than this.
-const HELD_OUT: usize = 40_000;
-const FEWEST_HALVES: usize = 2;
-const MOST_HALVES: usize = 16;
+/// Seeds of the halves; figures are means over them.
+const SEEDS: [u64; 2] = [11, 12];
 const TIMES: u32 = 20;
 
 /// Relative harm that is allowed, of error and log loss.
@@ -38,20 +33,11 @@ struct HeldOut {
     loss: f64,
 }
 
-/// What is found of a set.
-struct Found {
-    /// `adaptive` once, in passes, with rows repeated; the given b once and in passes: means over the halves.
-    means: [HeldOut; 5],
-    halves: usize,
-    /// The standard error of what passes change of the error, relative to the error after one.
-    deviation: f64,
-}
-
 /// Measures; returns the table, and whether nothing is harmed.
 pub(super) fn measure(folders: &Folders, only: &str) -> Result<(String, bool)> {
     let mut text = String::from(
-        "| set | halves | adaptive, once: error % | log loss | 20 passes | log loss | every row 20 times | log loss | b = K, once: error % | log loss | 20 passes | log loss |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| set | adaptive, once: error % | log loss | 20 passes | log loss | every row 20 times | log loss | b = K, once: error % | log loss | 20 passes | log loss |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let (mut harmed, mut sets) = (Vec::new(), 0);
     let options = sets::Options { data: folders.root.join("../shared/data"), only: String::new() };
@@ -60,22 +46,21 @@ pub(super) fn measure(folders: &Folders, only: &str) -> Result<(String, bool)> {
             return Ok(());
         }
         let found = of_set(stream)?;
-        let [once, passes, rows, ..] = found.means;
+        let [once, passes, rows, ..] = found;
         let worse =
             |one: HeldOut| one.error > (1.0 + ERROR) * once.error || one.loss > (1.0 + LOSS) * once.loss;
         if worse(passes) || worse(rows) {
             let change = |new: f64, old: f64| 100.0 * (new / old - 1.0);
             harmed.push(format!(
-                "{name} (20 passes: error {:+.1} %, standard error {:.1}, log loss {:+.1} %)",
+                "{name} (20 passes: error {:+.1} %, log loss {:+.1} %)",
                 change(passes.error, once.error),
-                100.0 * found.deviation,
                 change(passes.loss, once.loss),
             ));
         }
         sets += 1;
         let cells: Vec<String> =
-            found.means.iter().map(|one| format!("{:.2} | {:.4}", 100.0 * one.error, one.loss)).collect();
-        let line = format!("| {name} | {} | {} |", found.halves, cells.join(" | "));
+            found.iter().map(|one| format!("{:.2} | {:.4}", 100.0 * one.error, one.loss)).collect();
+        let line = format!("| {name} | {} |", cells.join(" | "));
         println!("{line}");
         let _ = writeln!(text, "{line}");
         Ok(())
@@ -83,7 +68,7 @@ pub(super) fn measure(folders: &Folders, only: &str) -> Result<(String, bool)> {
     let verdict = if harmed.is_empty() { "nowhere".to_owned() } else { format!("on {}", harmed.join(", ")) };
     let _ = writeln!(
         text,
-        "\nMeans over halves, the first of seed {FIRST_SEED}, {sets} sets. More than {:.0} % more mistakes or {:.0} % more log loss than \
+        "\nMeans over the halves of the seeds {SEEDS:?}, {sets} sets. More than {:.0} % more mistakes or {:.0} % more log loss than \
          after one pass: {verdict}.",
         100.0 * ERROR,
         100.0 * LOSS,
@@ -92,13 +77,13 @@ pub(super) fn measure(folders: &Folders, only: &str) -> Result<(String, bool)> {
     Ok((text, harmed.is_empty()))
 }
 
-fn of_set(stream: &Memory) -> Result<Found> {
+/// `adaptive` once, in passes, and with rows repeated; the given b once and in passes.
+fn of_set(stream: &Memory) -> Result<[HeldOut; 5]> {
     let automatic = json!("adaptive");
     let given = json!({"adaptive": {"interaction": {"coupled": {"b": task_count(stream)}}}});
-    let halves = (2 * HELD_OUT).div_ceil(stream.len().max(1)).clamp(FEWEST_HALVES, MOST_HALVES);
-    let (mut means, mut changes) = ([HeldOut::default(); 5], Vec::new());
-    for seed in (FIRST_SEED..).take(halves) {
-        let (half, other) = self::halves(stream, seed)?;
+    let mut sums = [HeldOut::default(); 5];
+    for seed in SEEDS {
+        let (half, other) = halves(stream, seed)?;
         let rows = repeated(&half);
         let runs = [
             (&automatic, &half, 1),
@@ -107,17 +92,13 @@ fn of_set(stream: &Memory) -> Result<Found> {
             (&given, &half, 1),
             (&given, &half, TIMES),
         ];
-        let mut errors = [0.0; 5];
-        for ((mean, error), (learner, learnt, passes)) in means.iter_mut().zip(&mut errors).zip(runs) {
+        for (sum, (learner, learnt, passes)) in sums.iter_mut().zip(runs) {
             let one = held_out(learner, learnt, passes, &other)?;
-            *error = one.error;
-            mean.error += one.error / halves as f64;
-            mean.loss += one.loss / halves as f64;
+            sum.error += one.error / SEEDS.len() as f64;
+            sum.loss += one.loss / SEEDS.len() as f64;
         }
-        changes.push(errors[1] - errors[0]);
     }
-    let deviation = statistics::deviation(&changes) / (halves as f64).sqrt() / means[0].error;
-    Ok(Found { means, halves, deviation })
+    Ok(sums)
 }
 
 /// The two halves of a shuffle.
