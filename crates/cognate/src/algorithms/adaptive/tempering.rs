@@ -215,7 +215,7 @@ mod tests {
             let far = if rng.random_bool(0.5) { rng.random_range(0.0..4.0) } else { 0.0 };
             let value = |_| match rng.random_range(0..10) {
                 0 => 0.0,
-                1 => (rng.random_range(-3.0..4.0_f64)).exp(),
+                1 => rng.random_range(-3.0..4.0_f64).exp(),
                 _ => rng.random_range(-1.0..1.0_f64) * f64::exp(far),
             };
             let values: Vec<f64> = (0..features).map(value).collect();
