@@ -48,7 +48,8 @@
 //! gate     stop here if y A_i'x, y (B_i'x + side Q_g'x) and y side P_g'x all exceed 1.5 (1 with `hinge`), and ln(r / 3) more where
 //!          labels y have come r > 3 times as often as the other (1 added to both), or if |x|^2 is not finite;
 //!          with n > 32768 examples in all and doubt = σ(-y margin), usual = (mean doubt - 0.08) (1 - 32768 / n):
-//!          stop at three of four with doubt < 0.7 usual; if doubt < 2 usual, only those A and B learn that have learnt before
+//!          stop at three of four with doubt < 0.7 usual where n_i >= 1024; if doubt < 2 usual, only those A and B learn that have
+//!          learnt before
 //! sizes    s_gk = max(s_gk, |x_k|), or less where only one value was that large (`adaptive/outgrown.rs`); where that is a value more than ten times as large as any before, A, B, P, Q of this
 //!          feature, task and group shrink by the same factor; then m takes this example in
 //! rates    v_k = 1 / (m s_k^2 / (p r_k) + c), for A and B with c = c_ik, for P and Q with c = d_gk;
@@ -97,7 +98,7 @@
 //!
 //! Which constants are why is said where they are
 //! named: `adaptive/config.rs` (50, 5, 10), `mixer.rs` (1/3, 0.3, 20, 1/4), `trust.rs` (20; 1, 6), `groups.rs` (100, 10, 0.01),
-//! `doubt.rs` (32768, 0.08, 0.7, 2, one in four, 3), `again.rs` (1/4), `rule.rs` (1.5; 4; 10), `tempering.rs` (3, two thirds, 32), `outgrown.rs`,
+//! `doubt.rs` (32768, 0.08, 0.7, 2, 1024, one in four, 3), `again.rs` (1/4), `rule.rs` (1.5; 4; 10), `tempering.rs` (3, two thirds, 32), `outgrown.rs`,
 //! `together.rs` (5 is half own and half shared).
 //!
 //! With a given b (`coupled`, `pairwise`) there is only `coupled`: the margin is B_i'x + Q'x, side = 1, nothing is weighed, h is

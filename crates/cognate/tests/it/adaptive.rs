@@ -534,10 +534,11 @@ fn tasks_of_one_kind_stay_in_one_group() {
     }
 }
 
-/// From some number of examples on, doubts leave examples out: the run passes that point, is saved and resumes there.
+/// From some number of examples on, of all and of their tasks, doubts leave examples out: the run passes that point, is saved and resumes
+/// there.
 #[test]
 fn a_long_run_that_is_broken_off_goes_on_to_the_bit() {
-    let long = samples(3, 40, 12, 40_000);
+    let long = samples(3, 20, 12, 40_000);
     let mut unbroken = harness::model(&adaptive(&json!({})));
     harness::learn(&mut unbroken, &text(&long, task_name));
     let mut first = harness::model(&adaptive(&json!({})));

@@ -8,7 +8,7 @@
 use super::averages::Averages;
 use super::lanes::{Lanes, rates_of};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, PARTS, POOLED, PerPart};
-use super::outgrown::{BELOW, EARLY, Outgrown, precision_left};
+use super::outgrown::{BELOW, EARLY, Outgrown, may_be_taken_back, precision_left};
 use super::rows::{OwnRow, SharedRow};
 use super::rule::{Grown, Sizes, Usual, gain};
 use super::step::{Growth, Scale, Stepped};
@@ -163,6 +163,14 @@ impl MembersStep<'_> {
     #[inline(never)]
     fn take_back(&mut self, sizes: &mut Sizes, seen: f64) {
         let values = self.features.values();
+        let rows = self.weights.rows(self.found);
+        let known = self.found.places().zip(values).map(|((slot, _), value)| {
+            let SharedRow { size, precision, .. } = SharedRow::of(*rows.shared(slot));
+            (*value, size, seen * precision)
+        });
+        if sizes.taught() >= EARLY && !may_be_taken_back(known) {
+            return;
+        }
         let known = values.iter().zip(&self.lanes.sizes).map(|(value, size)| (*value, *size));
         let Some(outgrown) = Outgrown::of(known, sizes, &mut self.lanes.logs) else { return };
         let mut rows = self.weights.rows_mut(self.found);

@@ -38,6 +38,14 @@ const LEAST_GAP: f64 = 3.0;
 const ONE: f64 = 0.25;
 const NOTHING: f64 = 0.02;
 
+/// Whether one of these can be taken back once [`EARLY`] examples have taught, of value, size and precision: for all others the
+/// medians need not be found.
+pub(super) fn may_be_taken_back(mut known: impl Iterator<Item = (f64, f64, f64)>) -> bool {
+    known.any(|(value, size, precision)| {
+        value != 0.0 && value.abs() < BELOW * size && precision < SINGLE * size * size
+    })
+}
+
 /// Which sizes of an example's features are taken back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Outgrown {

@@ -88,6 +88,22 @@ pub(super) fn is_far(value: f64, size: f64) -> bool {
     value.abs() > BEYOND * size && size > 0.0
 }
 
+/// Whether an example some of whose values are far can count as another one, from its values and the sizes of their features: for all
+/// others nothing more need be found out.
+#[cold]
+pub(super) fn may_count_otherwise(pairs: impl Iterator<Item = (f64, f64)>) -> bool {
+    let (mut all, mut beyond) = (0, 0);
+    for (value, size) in pairs {
+        if value.abs() > OTHER_UNITS * size && size > 0.0 {
+            return true;
+        }
+        all += usize::from(value != 0.0);
+        beyond += usize::from(value.abs() > size && size > 0.0);
+    }
+    // More than half of those that are comparable, which are nine tenths of all.
+    20 * beyond > 9 * all
+}
+
 impl Tempered {
     /// An example some of whose values are far, if it counts as another one.
     #[cold]
@@ -173,5 +189,51 @@ impl Tempered {
     /// L of an example that was scaled, as it came.
     pub(super) fn length(tempered: Option<&Self>) -> Option<f64> {
         tempered.and_then(|tempered| tempered.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+    use crate::rng::generator;
+
+    /// What is asked first of an example lets nothing through that is scaled or cut.
+    #[test]
+    fn whatever_counts_otherwise_is_looked_at() {
+        let mut rng = generator(3, 0);
+        let (mut changed, mut passed_over) = ([0, 0], 0);
+        for _ in 0..20_000 {
+            let mut sizes = Sizes::default();
+            for _ in 0..12 {
+                sizes.count(rng.random_range(0.5..2.0), 1, false);
+                sizes.note(Some(rng.random_range(-3.0..0.0)));
+                sizes.note(None);
+            }
+            let features = rng.random_range(1..16_u32);
+            let far = if rng.random_bool(0.5) { rng.random_range(0.0..4.0) } else { 0.0 };
+            let value = |_| match rng.random_range(0..10) {
+                0 => 0.0,
+                1 => rng.random_range(-3.0..4.0_f64).exp(),
+                _ => rng.random_range(-1.0..1.0_f64) * f64::exp(far),
+            };
+            let values: Vec<f64> = (0..features).map(value).collect();
+            let size = |_| Measure {
+                size: f64::from(rng.random_range(0..20_u32).min(1)),
+                precision: rng.random_range(0.0..4.0),
+            };
+            let measures: Vec<Measure> = (0..features).map(size).collect();
+            let indices: Vec<u32> = (0..features).collect();
+            let x = SparseView::trusted(&indices, &values);
+            let pairs = values.iter().copied().zip(measures.iter().map(|known| known.size));
+            let may = may_count_otherwise(pairs);
+            passed_over += usize::from(!may);
+            if let Some(tempered) = Tempered::new(x, &measures, &sizes, false) {
+                assert!(may, "{values:?} {measures:?}");
+                changed[usize::from(tempered.length.is_some())] += 1;
+            }
+        }
+        assert!(changed.iter().all(|count| *count > 100) && passed_over > 1000, "{changed:?} {passed_over}");
     }
 }

@@ -40,7 +40,7 @@ use super::real::Target;
 use super::rows::{OwnRow, POOLED_OF_ROW, SharedRow};
 use super::rule::{Clock, Loss, Sizes};
 use super::step::{Start, take_step};
-use super::tempering::{Measure, Tempered, is_far};
+use super::tempering::{Measure, Tempered, is_far, may_count_otherwise};
 use super::units::{Units, UnitsState};
 use crate::block::Block;
 use crate::error::StateError;
@@ -196,6 +196,11 @@ impl State {
         found: &Found,
         parts: &mut PerPart,
     ) -> Option<Tempered> {
+        let rows = weights.rows(found);
+        let sizes = found.places().map(|(slot, _)| SharedRow::of(*rows.shared(slot)).size);
+        if !may_count_otherwise(x.values().iter().copied().zip(sizes)) {
+            return None;
+        }
         let seen = self.clock.factor(self.settings.forget);
         let measure = |shared: &[f64; SHARED]| {
             let SharedRow { size, precision, .. } = SharedRow::of(*shared);

@@ -15,7 +15,8 @@ impl State {
     pub(super) fn gate(&mut self, example: Example<'_>, margin: f64, members: &PerMember) -> Lesson {
         let mut lesson = Lesson::All;
         if self.given.is_none() {
-            lesson = self.doubts.weigh(sigmoid(-example.label * margin));
+            let of_task = self.mixer.examples(example.task);
+            lesson = self.doubts.weigh(sigmoid(-example.label * margin), of_task);
             self.doubts.count(example.label, example.weight);
         }
         if self.all_sure(example, members) { Lesson::Nothing } else { lesson }
