@@ -5,11 +5,12 @@
 use std::ops::ControlFlow;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
-use cognate::run::{Observer, Progress, RoundReport};
+use cognate::run::{Observer, Progress, RoundReport, UnlabelledReport};
 use cognate::{Metrics, Model, Rows, Tasks};
 
 use super::State;
 use super::activity::Activity;
+use super::asking::{Unlabelled, apply_queue, ask_learnt, ask_predicted};
 use super::engine::EngineOptions;
 use super::memory::{Answer, Memory};
 use crate::entry::{Change, Entry, Told};
@@ -54,13 +55,22 @@ pub(super) fn check(state: &RwLock<State>, examples: &Examples) -> Result<(), Fa
     push_all(&mut write(state).model, examples.reader(), 0).map(drop)
 }
 
-/// Learns examples, all or none; their margins before. After an error that stops learning, some may have been learnt.
-fn learn(state: &RwLock<State>, examples: &Examples, time: u64) -> Result<Vec<f64>, Failure> {
+/// What came of examples.
+#[derive(Debug, Default)]
+pub(super) struct Learnt {
+    /// Their margins before learning.
+    pub(super) margins: Vec<f64>,
+    /// Those without a label.
+    pub(super) unlabelled: Vec<Unlabelled>,
+}
+
+/// Learns examples, all or none. After an error that stops learning, some may have been learnt.
+pub(super) fn learn(state: &RwLock<State>, examples: &Examples, time: u64) -> Result<Learnt, Failure> {
     if examples.count > SLICE {
         check(state, examples)?;
     }
-    let mut watch =
-        Watch { margins: Vec::with_capacity(examples.count), time, activity: Activity::default() };
+    let mut watch = Watch { learnt: Learnt::default(), time, activity: Activity::default() };
+    watch.learnt.margins.reserve(examples.count);
     let mut reader = examples.reader();
     let mut first = 0;
     while first < examples.count {
@@ -68,7 +78,7 @@ fn learn(state: &RwLock<State>, examples: &Examples, time: u64) -> Result<Vec<f6
         learn_slice(&mut write(state), &mut reader, (first, slice), &mut watch)?;
         first += slice;
     }
-    Ok(watch.margins)
+    Ok(watch.learnt)
 }
 
 fn learn_slice(
@@ -88,15 +98,22 @@ fn learn_slice(
 
 /// Keeps margins, and how tasks do.
 struct Watch {
-    margins: Vec<f64>,
+    learnt: Learnt,
     time: u64,
     activity: Activity,
 }
 
 impl Observer for Watch {
-    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
-        self.margins.push(report.margin);
-        self.activity.count(report.task.index(), report.mistake, self.time);
+    fn observe(&mut self, report: &RoundReport, tasks: &Tasks, _: &Metrics) {
+        self.learnt.margins.push(report.margin);
+        let task = (report.task.index(), tasks.name(report.task));
+        self.activity.count(task, (report.mistake, report.margin), self.time);
+    }
+
+    fn observe_unlabelled(&mut self, report: &UnlabelledReport<'_>, _: &Tasks, _: &Metrics) {
+        let at = self.learnt.margins.len();
+        self.learnt.margins.push(report.margin);
+        self.learnt.unlabelled.push(Unlabelled { at, margin: report.margin, queried: report.queried });
     }
 
     fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
@@ -122,18 +139,31 @@ pub(super) fn apply(
     seq: u64,
     Entry { time, key, change }: Entry,
 ) -> (u64, Result<Answer, Failure>) {
+    let mut unlabelled = 0;
+    let source = (seq, time, options.max_queue);
     let learnt = match &change {
-        Change::Learn(examples) => learn(state, examples, time),
+        Change::Learn(examples) => learn(state, examples, time).map(|learnt| {
+            unlabelled = learnt.unlabelled.len();
+            if unlabelled > 0 {
+                ask_learnt(&mut write(state), examples, &learnt.unlabelled, source);
+            }
+            learnt.margins
+        }),
         Change::Label(whose, examples, _) => {
             let ids = examples.reader().filter_map(Result::ok).filter_map(|row| row.id);
-            ids.for_each(|id| memory.labelled(whose, id, options.max_pending));
-            learn(state, examples, time)
+            ids.for_each(|id| {
+                memory.labelled(whose, id, options.max_pending);
+                write(state).queue.labelled(whose, id);
+            });
+            learn(state, examples, time).map(|learnt| learnt.margins)
         }
         Change::Remember(whose, examples) => {
             memory.remember(whose, examples, options.max_pending);
+            ask_predicted(&mut write(state), whose, examples, source);
             Ok(Vec::new())
         }
         Change::Forget(task) => forget_everywhere(state, memory, task).map(|()| Vec::new()),
+        Change::Queue(change) => apply_queue(state, memory, options.max_pending, (seq, time), change.clone()),
     };
     {
         let mut state = write(state);
@@ -143,7 +173,7 @@ pub(super) fn apply(
         Change::Label(_, _, told) => told,
         _ => Told::default(),
     };
-    let learnt = learnt.map(|margins| Answer { seq, margins, unknown, again });
+    let learnt = learnt.map(|margins| Answer { seq, margins, unlabelled, unknown, again });
     if let (Some(key), Ok(answer)) = (&key, &learnt) {
         memory.remember_answer(key, answer);
     }
@@ -165,6 +195,7 @@ fn forget_everywhere(state: &RwLock<State>, memory: &mut Memory, task: &str) -> 
     memory.forget(of_task);
     let mut state = write(state);
     state.model = model;
-    at.into_iter().for_each(|at| state.activity.remove(at.index()));
+    state.queue.forget(task);
+    at.into_iter().for_each(|at| state.activity.remove(at.index(), task));
     Ok(())
 }
