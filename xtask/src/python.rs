@@ -37,6 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let python = folders.clean_environment(&wheel)?;
     let here = root().join("crates/cognate-py");
     let status = if options.speed {
+        pip_if_possible(&python, "vowpalwabbit");
         let rows = options.rows.to_string();
         let run = |script: &str| {
             Command::new(&python).arg(here.join("benchmarks").join(script)).args(["--rows", &rows]).status()
@@ -120,13 +121,29 @@ impl Folders {
         let python = self.environment("from-source")?;
         say(&format!("installing from {}", source.display()));
         let mut install = Command::new(&python);
-        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).arg(&source);
-        // What it needs is compiled once for all installations.
-        let installed = install.env("CARGO_TARGET_DIR", self.target.join("from-source")).status();
+        install
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .arg(self.unpacked(&source)?);
+        // What it needs is compiled once for all that is built here.
+        let installed = install.env("CARGO_TARGET_DIR", &self.target).status();
         ensure!(installed.context("pip")?.success(), "pip install failed");
         let program =
             "import cognate; print(cognate.__version__, cognate.Learner().learn_one({'a': 1}, True))";
         Ok(Command::new(&python).args(["-c", program]).status().context("python")?.success())
+    }
+
+    /// The folder that a source distribution holds, unpacked where it was before: pip would unpack it somewhere else each time, and
+    /// what is built there would pile up. Files are as new as they are here, or cargo would take them for built.
+    fn unpacked(&self, source: &Path) -> Result<PathBuf> {
+        let folder = self.home.join("unpacked");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        let unpacked = Command::new("tar").arg("-xzmf").arg(source).arg("-C").arg(&folder).status();
+        ensure!(unpacked.context("tar")?.success(), "tar failed");
+        let mut inside = std::fs::read_dir(&folder)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        inside.find(|path| path.is_dir()).context("the source distribution is empty")
     }
 
     /// An environment that has never seen the package, with the wheel and what its tests need.
@@ -169,4 +186,11 @@ fn pip(python: &Path, packages: &[&str]) -> Result<()> {
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
     ensure!(install.status().context("pip")?.success(), "pip install failed");
     Ok(())
+}
+
+/// Installs what is only compared with, where there is a package for this system.
+fn pip_if_possible(python: &Path, package: &str) {
+    if let Err(error) = pip(python, &["--only-binary", ":all:", package]) {
+        say(&format!("{package} is left out: {error}"));
+    }
 }

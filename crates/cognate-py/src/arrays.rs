@@ -225,7 +225,7 @@ pub(crate) fn row_tasks(
             if at % TASKS_BETWEEN == TASKS_BETWEEN - 1 {
                 tasks.py().check_signals()?;
             }
-            push_task(&mut found, known, &task)?;
+            push_task(&mut found, known, &task, Some(at))?;
         }
     } else if tasks.cast::<PyUntypedArray>().is_ok() {
         match HeldIndices::new("tasks", tasks)?.view()? {
@@ -237,7 +237,7 @@ pub(crate) fn row_tasks(
             }
         }
     } else {
-        push_task(&mut found, known, tasks)?;
+        push_task(&mut found, known, tasks, None)?;
         return Ok(found);
     }
     // A list of one task is not one task for all rows.
@@ -262,17 +262,25 @@ fn push_number(tasks: &mut RowTasks, known: &Tasks, number: i64) -> PyResult<()>
     pushed.map_err(Raised::raised)
 }
 
-fn push_task(tasks: &mut RowTasks, known: &Tasks, task: &Bound<'_, PyAny>) -> PyResult<()> {
+fn push_task(
+    tasks: &mut RowTasks,
+    known: &Tasks,
+    task: &Bound<'_, PyAny>,
+    row: Option<usize>,
+) -> PyResult<()> {
     match task.cast::<PyString>() {
         Ok(name) => tasks.push(known, name.to_str()?).map_err(Raised::raised),
-        Err(_) => push_number(tasks, known, task_number(task)?),
+        Err(_) => push_number(tasks, known, task_number(task, row)?),
     }
 }
 
-fn task_number(task: &Bound<'_, PyAny>) -> PyResult<i64> {
+/// The number of a task, perhaps of a row.
+fn task_number(task: &Bound<'_, PyAny>, row: Option<usize>) -> PyResult<i64> {
     let number = if task.is_instance_of::<PyBool>() { None } else { task.extract::<i64>().ok() };
-    number
-        .ok_or_else(|| data_error(format!("task: found {}; expected a name or a whole number", shown(task))))
+    number.ok_or_else(|| {
+        let place = row.map_or_else(|| "task".to_owned(), |row| format!("tasks: row {row}"));
+        data_error(format!("{place}: found {}; expected a name or a whole number", shown(task)))
+    })
 }
 
 pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
@@ -288,7 +296,7 @@ pub(crate) fn task_name(task: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     }
     match task.cast::<PyString>() {
         Ok(name) => Ok(Some(name.to_str()?.to_owned())),
-        Err(_) => Ok(Some(task_number(task)?.to_string())),
+        Err(_) => Ok(Some(task_number(task, None)?.to_string())),
     }
 }
 

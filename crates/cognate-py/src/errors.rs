@@ -62,7 +62,8 @@ impl Raised for TableError {
         if matches!(self, Self::Order { .. }) {
             return classes::UnsortedError::new_err(self.to_string());
         }
-        data_error(self.to_string())
+        let hint = StreamError::from(self.clone()).hint();
+        data_error(advised(&self, hint))
     }
 }
 
@@ -107,7 +108,11 @@ fn advice(hint: Hint) -> Option<&'static str> {
         Hint::ModelLabels => {
             "labels are called as in the data that the model was learnt from; examples without labels are predicted as well"
         }
-        Hint::RealLabels | Hint::WholeLabels => {
+        Hint::WholeLabels => {
+            "two texts are labels as well, and `CognateClassifier` takes any classes; numbers to be predicted need a loss for \
+             them: `squares`, `absolute`, `quantile` or `poisson`; or `fit`"
+        }
+        Hint::RealLabels => {
             "labels that are real numbers need a loss for them: `squares`, `absolute`, `quantile` or `poisson`; or `fit`"
         }
         Hint::NameKeys => {

@@ -24,7 +24,7 @@ use crate::background::in_background;
 use crate::errors::{Raised, config_error, data_error};
 use crate::held::{Counting, Guarded, Held};
 use crate::labels::Words;
-use crate::tables::{self, Rows, Search};
+use crate::tables::{self, Rows, Wanted};
 use crate::watch::{Table, judged};
 
 /// A model; `cognate.Learner` is what people use.
@@ -404,7 +404,7 @@ impl Model {
 
     /// Fits a batch learner to the rows of a table; `kind` is the kind of labels, or found from them; with `folds`, lambda is
     /// chosen by cross-validation. Returns how it ended, as JSON.
-    #[pyo3(signature = (table, y, tasks, kind=None, names=None, truth=false, folds=None))]
+    #[pyo3(signature = (table, y, tasks, kind=None, names=None, truth=false, folds=None, weights=None))]
     #[expect(clippy::too_many_arguments, reason = "each is a part of a table")]
     fn fit(
         &self,
@@ -416,9 +416,10 @@ impl Model {
         names: Option<Vec<String>>,
         truth: bool,
         folds: Option<usize>,
+        weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let rows = Rows { table, y, tasks, names, truth };
-        tables::fit(py, &self.guarded, &rows, kind, &Search { folds })
+        tables::fit(py, &self.guarded, &rows, weights, &Wanted { kind, folds })
     }
 
     /// How the fit of a batch learner ended, as JSON; null before there was one.

@@ -150,13 +150,17 @@ fn rows_to_predict(held: &Held, tasks: &Bound<'_, PyAny>, rows: usize) -> PyResu
     row_tasks(tasks, held.model.tasks(), rows, only)
 }
 
-/// Margins of the rows of a table.
-pub(crate) fn margins(
+/// Asks whether to go on.
+type Flow<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
+
+/// Asks a model about the rows of a table; Ctrl-C is heard meanwhile.
+fn ask<T: Send>(
     py: Python<'_>,
     guarded: &Guarded,
     table: &Bound<'_, PyAny>,
     tasks: &Bound<'_, PyAny>,
-) -> PyResult<Vec<f64>> {
+    answer: impl FnOnce(&cognate::Model, &Table<'_>, &RowTasks, Flow<'_>) -> Result<T, StreamError> + Send,
+) -> PyResult<T> {
     let table = HeldTable::new(table)?;
     let held = guarded.look(py)?;
     if !table.has_names() {
@@ -168,13 +172,21 @@ pub(crate) fn margins(
     py.detach(|| {
         let mut patience = Patience::new();
         let mut flow = || if patience.go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-        let dense = model.dense_margins(&table, &tasks, &mut flow);
-        let found = match dense {
-            Some(found) => Ok(found),
-            None => one_by_one(model, &table, &tasks, &mut flow),
-        };
+        let found = answer(model, &table, &tasks, &mut flow);
         patience.finish()?;
         found.map_err(Raised::raised)
+    })
+}
+
+/// Margins of the rows of a table.
+pub(crate) fn margins(
+    py: Python<'_>,
+    guarded: &Guarded,
+    table: &Bound<'_, PyAny>,
+    tasks: &Bound<'_, PyAny>,
+) -> PyResult<Vec<f64>> {
+    ask(py, guarded, table, tasks, |model, table, tasks, flow| {
+        model.dense_margins(table, tasks, flow).map_or_else(|| one_by_one(model, table, tasks, flow), Ok)
     })
 }
 
@@ -182,7 +194,7 @@ fn one_by_one(
     model: &cognate::Model,
     table: &Table<'_>,
     tasks: &RowTasks,
-    flow: &mut dyn FnMut() -> ControlFlow<()>,
+    flow: Flow<'_>,
 ) -> Result<Vec<f64>, StreamError> {
     table.check_while(model.config().features, &mut || flow().is_continue())?;
     let mut stream = model.table(table, tasks)?;
@@ -201,49 +213,42 @@ pub(crate) fn uncertainties(
     table: &Bound<'_, PyAny>,
     tasks: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Vec<f64>>> {
-    let table = HeldTable::new(table)?;
-    let held = guarded.look(py)?;
-    if !table.has_names() {
-        held.refuse_names()?;
-    }
-    let table = table.view(|frame| held.model.frame(frame))?;
-    let tasks = rows_to_predict(&held, tasks, table.rows())?;
-    let model = &held.model;
-    py.detach(|| {
-        let mut patience = Patience::new();
+    ask(py, guarded, table, tasks, |model, table, tasks, flow| {
+        table.check_while(model.config().features, &mut || flow().is_continue())?;
         let mut found = Some(Vec::with_capacity(table.rows()));
-        let predicted = table.check(model.config().features).map_err(StreamError::from).and_then(|()| {
-            let mut stream = model.table(&table, &tasks)?;
-            model.predict(&mut stream, NonZeroUsize::MIN, &mut |predictions| {
-                for (example, _) in predictions.iter() {
-                    match (&mut found, predictions.uncertainty(example)) {
-                        (Some(found), Some(uncertainty)) => found.push(uncertainty),
-                        _ => found = None,
-                    }
+        let mut stream = model.table(table, tasks)?;
+        model.predict(&mut stream, NonZeroUsize::MIN, &mut |predictions| {
+            for (example, _) in predictions.iter() {
+                match (&mut found, predictions.uncertainty(example)) {
+                    (Some(found), Some(uncertainty)) => found.push(uncertainty),
+                    _ => found = None,
                 }
-                if patience.go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })
-        });
-        patience.finish()?;
-        predicted.map_err(Raised::raised)?;
+            }
+            flow()
+        })?;
         Ok(found)
     })
 }
 
-/// How a fit chooses its lambda: none, or the number of folds.
-pub(crate) struct Search {
+/// What a fit is to find, beside weights.
+pub(crate) struct Wanted<'a> {
+    /// The kind of labels, if it does not follow from them.
+    pub(crate) kind: Option<&'a str>,
+    /// The folds by which lambda is chosen, if it is.
     pub(crate) folds: Option<usize>,
 }
 
-/// Fits a batch learner to the rows; `kind` is the kind of labels, or found from them. Returns how it ended, as JSON.
+/// Fits a batch learner to the rows, with these weights if there are some. Returns how it ended, as JSON.
 pub(crate) fn fit(
     py: Python<'_>,
     guarded: &Guarded,
     rows: &Rows<'_, '_>,
-    kind: Option<&str>,
-    search: &Search,
+    weights: Option<&Bound<'_, PyAny>>,
+    wanted: &Wanted<'_>,
 ) -> PyResult<String> {
-    let named = if rows.names.is_some() { Some("classification") } else { kind };
+    let weights = weights.map(|weights| HeldValues::new("sample_weight", weights)).transpose()?;
+    let weights = weights.as_ref().map(HeldValues::view).transpose()?;
+    let named = if rows.names.is_some() { Some("classification") } else { wanted.kind };
     let kind = named.map(|kind| serde_json::from_value::<Kind>(json!(kind))).transpose();
     let kind = kind.map_err(|error| config_error(error.to_string()))?;
     let (table, labels) = (HeldTable::new(rows.table)?, HeldValues::new("y", rows.y)?);
@@ -270,14 +275,11 @@ pub(crate) fn fit(
     }
     let tasks = row_tasks(rows.tasks, &declared, table.rows(), None)?;
     check(py, &table, config.features)?;
+    let labelled = labels.values();
     let examples = py
-        .detach(|| {
-            let stream = config.table(&table, &tasks);
-            let stream = stream.and_then(|rows| rows.labelled(labels.values(), Labels::Real));
-            Examples::read_as(&mut stream.map_err(StreamError::from)?, &declared, kind)
-        })
+        .detach(|| read_examples((&config, &declared), &table, &tasks, labelled, weights, kind))
         .map_err(Raised::raised)?;
-    let (stop, folds) = (Arc::new(AtomicBool::new(false)), search.folds);
+    let (stop, folds) = (Arc::new(AtomicBool::new(false)), wanted.folds);
     let told = Arc::clone(&stop);
     let (model, mut status) =
         in_background(py, &stop, move || fitted(config, &examples, folds, &told))?.map_err(Raised::raised)?;
@@ -299,6 +301,26 @@ pub(crate) fn fit(
     status["shared_intercepts"] =
         names.as_array().map_or(json!([]), |tasks| tasks.iter().map(name).collect());
     Ok(status.to_string())
+}
+
+/// The rows as examples of a fit, with the declared tasks of its config.
+fn read_examples(
+    (config, declared): (&RunConfig, &cognate::Tasks),
+    table: &Table<'_>,
+    tasks: &RowTasks,
+    labels: Values<'_>,
+    weights: Option<Values<'_>>,
+    kind: Option<Kind>,
+) -> Result<Examples, FitError> {
+    let rows = config.table(table, tasks).map_err(StreamError::from)?;
+    let rows = rows.labelled(labels, Labels::Real).map_err(StreamError::from)?;
+    let mut rows = match weights {
+        None => rows,
+        Some(weights) => rows.weighted(weights).map_err(StreamError::from)?,
+    };
+    let mut examples = Examples::read_as(&mut rows, declared, kind)?;
+    examples.weigh_classes(&config.stream.class_weight)?;
+    Ok(examples)
 }
 
 /// Lambdas that are tried.

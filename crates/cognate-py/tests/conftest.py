@@ -1,5 +1,8 @@
 """Streams for the tests."""
 
+import contextlib
+import glob
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -30,3 +33,17 @@ class Stream:
 @pytest.fixture
 def stream() -> Stream:
     return Stream()
+
+
+def starved(process: int | str = "self") -> dict[str, int]:
+    """For how many nanoseconds each thread has been ready to run while the processor did other things; where Linux tells."""
+    found = {}
+    for stat in glob.glob(f"/proc/{process}/task/*/schedstat"):
+        with contextlib.suppress(OSError), open(stat) as file:
+            found[stat.split("/")[-2]] = int(file.read().split()[1])
+    return found
+
+
+def starved_since(before: dict[str, int], after: dict[str, int]) -> float:
+    """Seconds that the thread waited for the processor that waited longest: what an idle machine would not have taken."""
+    return max((delay - before.get(thread, 0) for thread, delay in after.items()), default=0) / 1e9

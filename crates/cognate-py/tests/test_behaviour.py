@@ -1,5 +1,6 @@
 """How it behaves: nobody waits long for a learner, Ctrl-C is heard, and what is learnt in slices is the same."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from conftest import starved, starved_since
 from scipy.sparse import csr_matrix
 
 from cognate import Learner
@@ -28,6 +30,15 @@ def test_who_predicts_does_not_wait_for_who_learns(kind: str) -> None:
     if kind == "list":
         X = [dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in X[:6_000]]
         y, tasks = y[:6_000], tasks[:6_000]
+    # Threads that wait for the processor one after the other are not told from those that wait for the model: the best of three.
+    longest = []
+    while not longest or (longest[-1] > 0.02 and len(longest) < 3):
+        longest.append(longest_wait(X, y, tasks))
+    assert longest[-1] < 0.02, longest
+
+
+def longest_wait(X, y, tasks) -> float:
+    """The longest that a prediction waits while a thread learns the rows."""
     model = Learner().partial_fit(X[:100], y[:100], tasks[:100])
     done, waits = threading.Event(), []
 
@@ -40,15 +51,15 @@ def test_who_predicts_does_not_wait_for_who_learns(kind: str) -> None:
     thread.start()
     while not done.is_set():
         # What the processor did for others meanwhile, on a busy machine, is no waiting for the model.
-        began, used = time.perf_counter(), time.process_time()
+        busy, began = starved(), time.perf_counter()
         model.predict_one({3: 1.0}, 1)
-        waits.append((min(time.perf_counter() - began, time.process_time() - used + 0.005), model.rounds_))
+        took = time.perf_counter() - began
+        waits.append((took - starved_since(busy, starved()), model.rounds_))
         time.sleep(0.001)
     thread.join()
     seen = {at for _, at in waits}
     assert len(seen) > 5 and min(seen) < rounds + len(y), "it saw the model in the middle of the table"
-    longest = sorted(wait for wait, _ in waits)
-    assert longest[int(0.95 * len(longest))] < 0.02, longest[-10:]
+    return max(wait for wait, _ in waits)
 
 
 def test_slices_teach_the_same_bytes() -> None:
@@ -96,10 +107,11 @@ INTERRUPTED = {
 def test_ctrl_c_is_heard(what: str, tmp_path) -> None:
     body = textwrap.indent(INTERRUPTED[what], "    ")
     code = f"""
-import os, sys, time
+import json, os, sys, time
 import numpy as np, cognate
 from cognate import Learner
-sys.path.insert(0, {str(tmp_path.parent)!r}); sys.path.insert(0, {__file__.rsplit("/", 1)[0]!r})
+sys.path.insert(0, {__file__.rsplit("/", 1)[0]!r})
+from conftest import starved
 from test_behaviour import sparse
 def ready():
     print("ready", flush=True)
@@ -107,17 +119,17 @@ try:
 {body}
     print("not interrupted", flush=True)
 except KeyboardInterrupt:
-    print("heard", time.monotonic(), flush=True)
+    print(json.dumps([time.monotonic(), starved()]), flush=True)
     os._exit(0)
 """
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "data.svm")], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "ready"
         time.sleep(0.25)
-        sent = time.monotonic()
+        busy, sent = starved(process.pid), time.monotonic()
         process.send_signal(signal.SIGINT)
-        answer = process.stdout.readline().split()
+        answer = process.stdout.readline()
         process.kill()
-    assert answer and answer[0] == "heard", answer
-    # A machine that does other things as well is given twice the time that an idle one has.
-    assert float(answer[1]) - sent < 1.0, float(answer[1]) - sent
+    assert answer.startswith("["), answer
+    heard, busy_then = json.loads(answer)
+    assert heard - sent - starved_since(busy, busy_then) < 0.5, (heard - sent, busy, busy_then)

@@ -11,7 +11,7 @@ from conftest import Stream
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
-from cognate import ConvexMultitaskClassifier, DataError, Learner
+from cognate import CognateClassifier, ConvexMultitaskClassifier, DataError, Learner
 
 DENSE = np.array([[1.0, 0, 2], [0, 3, 0], [1, 1, 1], [0, 0, 5]])
 Y = [1, 0, 1, 0]
@@ -215,3 +215,36 @@ def test_what_fits_is_not_copied(monkeypatch) -> None:
     for frame in [polars.DataFrame(columns), pandas.DataFrame(columns, copy=False)]:
         names, found, rows = _tables.table(frame)
         assert names == list(columns) and rows == 100 and all(not column.flags.owndata for column in found)
+
+
+def test_labels_may_be_a_column() -> None:
+    expected = margins(DENSE)
+    for y in [np.array(Y).reshape(-1, 1), pandas.DataFrame({"y": Y})]:
+        assert Learner("perceptron").partial_fit(DENSE, y).decision_function(DENSE).tolist() == expected
+    with pytest.raises(DataError, match="y: found an array of .* with 2 dimensions"):
+        Learner().partial_fit(DENSE, np.eye(4))
+
+
+def test_a_row_without_a_task_is_named() -> None:
+    with pytest.raises(DataError, match="tasks: row 2: found None; expected a name or a whole number"):
+        Learner().partial_fit(DENSE, Y, ["a", "b", None, "a"])
+    frame = pandas.DataFrame(DENSE, columns=list("xyz")).assign(shop=["a", "b", np.nan, "a"])
+    with pytest.raises(DataError, match="tasks: row 2: found nan"):
+        CognateClassifier(task_column="shop").fit(frame, Y)
+
+
+def test_other_labels_come_with_the_way_out() -> None:
+    with pytest.raises(DataError, match="row 0: found label 2; .*`CognateClassifier` takes any classes"):
+        Learner().partial_fit(DENSE, [2, 1, 2, 1])
+
+
+@pytest.mark.parametrize("kind", [pandas.DataFrame, polars.DataFrame])
+def test_estimators_name_the_column_that_holds_texts(kind) -> None:
+    frame = kind({"x": [1.0, 2, 3, 4], "colour": ["red", "blue", "red", "red"], "shop": ["a", "b", "a", "b"]})
+    with pytest.raises(ValueError, match="column 'colour' of X holds texts \\('red' first\\)"):
+        CognateClassifier(task_column="shop").fit(frame, Y)
+
+
+def test_estimators_name_the_one_for_a_batch_learner() -> None:
+    with pytest.raises(ValueError, match="'convex', which is fitted to all rows at once: ConvexMultitaskClassifier"):
+        CognateClassifier("convex").fit(DENSE, Y)

@@ -168,6 +168,53 @@ def test_probabilities_of_the_batch_learner() -> None:
     assert not hasattr(ConvexMultitaskClassifier(), "predict_proba")
 
 
+@pytest.mark.parametrize("loss", ["squares", "logistic", "hinge"])
+@pytest.mark.parametrize("penalty", ["schatten", "none", {"fixed": {"interaction": {"coupled": {"b": 2}}}}])
+def test_a_weighted_row_is_so_many_rows_of_a_batch(loss: str, penalty) -> None:
+    X, y = shops(90)
+    counts = np.random.default_rng(1).integers(0, 4, len(y))
+    params = {"loss": loss, "penalty": penalty, "task_column": "shop", "tolerance": 1e-9, "max_iterations": 20_000}
+    model = ConvexMultitaskClassifier(**params)
+    weighted = clone(model).fit(X, y, sample_weight=counts)
+    repeated = clone(model).fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))
+    assert np.isclose(weighted.status_["objective"], repeated.status_["objective"], rtol=1e-6)
+    assert np.allclose(weighted.decision_function(X), repeated.decision_function(X), atol=0.01)
+    assert not np.allclose(weighted.decision_function(X), clone(model).fit(X, y).decision_function(X), atol=0.01)
+    if loss == "squares":
+        price = X["price"].to_numpy() + 0.1 * np.arange(len(y)) % 3
+        model = ConvexMultitaskRegressor(**params)
+        weighted = clone(model).fit(X, price, sample_weight=counts)
+        repeated = clone(model).fit(X.loc[X.index.repeat(counts)], np.repeat(price, counts))
+        assert np.allclose(weighted.predict(X), repeated.predict(X), atol=0.01)
+
+
+def test_classes_of_a_batch_have_weights() -> None:
+    X, y = shops(300)
+    y = np.where((y == "buys") & (np.arange(300) % 4 > 0), "goes", y)
+    model = ConvexMultitaskClassifier(loss="logistic", task_column="shop")
+    count = (y == "buys").sum()
+    assert count < 60
+    by_hand = {"buys": 300 / (2 * count), "goes": 300 / (2 * (300 - count))}
+    balanced = clone(model).set_params(class_weight="balanced").fit(X, y)
+    given = clone(model).set_params(class_weight=by_hand).fit(X, y)
+    rows = clone(model).fit(X, y, sample_weight=np.where(y == "buys", by_hand["buys"], by_hand["goes"]))
+    for other in [given, rows]:
+        assert np.allclose(balanced.decision_function(X), other.decision_function(X), atol=1e-3)
+    assert (balanced.predict(X) == "buys").sum() > (clone(model).fit(X, y).predict(X) == "buys").sum() + 20
+    X, y = three_classes(tasks=True)
+    heavy, plain = (clone(model).set_params(class_weight=weights).fit(X, y) for weights in ({"top": 20.0}, None))
+    assert (heavy.predict(X) == "top").sum() > (plain.predict(X) == "top").sum()
+    chosen = ConvexMultitaskClassifier(lambda_="cv", cv=3, task_column="shop", class_weight="balanced").fit(X[:200], y[:200])
+    assert chosen.score(X, y) > 0.4
+    for bad, message in [({"none": 2.0}, "class_weight has the class 'none'"), ("even", 'expected "balanced"')]:
+        with pytest.raises(ValueError, match=message):
+            clone(model).set_params(class_weight=bad).fit(X, y)
+    with pytest.raises(ValueError, match="sample_weight leaves no row of the class"):
+        clone(model).fit(X, y, sample_weight=(y != "top") * 1.0)
+    with pytest.raises(ValueError, match="has no labelled examples"):
+        clone(model).fit(X, y, sample_weight=(X["shop"] != "west").to_numpy() * 1.0)
+
+
 def test_a_task_of_one_class_does_not_stop_a_fit() -> None:
     X, y = shops()
     y = np.where(X["shop"] == "west", "goes", y)

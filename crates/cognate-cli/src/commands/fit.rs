@@ -52,7 +52,8 @@ pub(crate) fn run(args: &FitArgs, quiet: bool) -> anyhow::Result<()> {
         .bad_lines(bad_lines.for_reader()?);
     let mut reader = config.reader(sources, read)?;
     let read = if config.stream.one_vs_all { Examples::read_classes } else { Examples::read };
-    let examples = bad_lines.finish_with(read(&mut reader, &config.declared_tasks()?))?;
+    let mut examples = bad_lines.finish_with(read(&mut reader, &config.declared_tasks()?))?;
+    examples.weigh_classes(&config.stream.class_weight)?;
     if interrupt.asked() {
         return Err(Interrupted.into());
     }

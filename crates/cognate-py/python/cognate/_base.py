@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from . import _native, _tables
 from ._params import plain
@@ -55,10 +61,12 @@ class Multitask(BaseEstimator):
         """X, tasks and y of rows to be learnt, checked by scikit-learn."""
         if self.task_column is None:
             X, tasks = _apart(X, tasks)
+            _refuse_texts(X)
             X, y = validate_data(self, X, y, reset=reset, **_KIND, **self._label_checks())
             return *_in_order(X, tasks), y
         _, y = validate_data(self, X, y, reset=reset, skip_check_array=True)
         X, tasks = self._own_column(X, tasks)
+        _refuse_texts(X)
         X = check_array(X, estimator=self, input_name="X", **_KIND)
         y = self._checked_labels(y)
         check_consistent_length(X, y)
@@ -69,10 +77,12 @@ class Multitask(BaseEstimator):
         check_is_fitted(self)
         if self.task_column is None:
             X, tasks = _apart(X, tasks)
+            _refuse_texts(X)
             X, tasks = _in_order(validate_data(self, X, reset=False, **_KIND), tasks)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
             X, tasks = self._own_column(X, tasks)
+            _refuse_texts(X)
             X, tasks = _in_order(check_array(X, estimator=self, input_name="X", **_KIND), tasks)
         known = self.learners_[0]._model.task_count
         if tasks is None and known > 1:
@@ -83,6 +93,11 @@ class Multitask(BaseEstimator):
         if tasks is not None:
             raise ValueError("tasks are given twice: by task_column and beside X")
         return task_column_of(X, self.task_column)
+
+    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
+        if sample_weight is None:
+            return None
+        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
     def _label_checks(self) -> dict[str, Any]:
         return {}
@@ -257,6 +272,28 @@ def _changed(value: Any, path: list[str], to: Any, *, choice: bool) -> Any:
     known = {value: {}} if isinstance(value, str) else dict(value or {})
     inner = _changed(known.get(step), rest, to, choice=not choice)
     return {step: inner} if choice and step not in known else {**known, step: inner}
+
+
+def _refuse_texts(X: Any) -> None:
+    """Names the column of a frame that holds texts, which scikit-learn's own message does not."""
+    names, columns = _tables.frame_columns(X)
+    for name, column in zip(names, columns or [], strict=False):
+        if str(getattr(column, "dtype", "")) not in ("object", "string", "str", "category", "String", "Categorical", "Enum"):
+            continue
+        found = next((cell for cell in column if isinstance(cell, str)), None)
+        if found is not None and not _is_number(found):
+            raise ValueError(
+                f"column {name!r} of X holds texts ({found!r} first): make features of them, as by OneHotEncoder in a "
+                "ColumnTransformer, or give the frame to a Learner, which does; the column of the tasks is named by task_column"
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _in_order(X: Any, tasks: Any) -> tuple[Any, Any]:

@@ -35,7 +35,8 @@ class ConvexMultitask(Multitask):
     cv:
         Number of folds.{TASKS.rstrip()}
 
-    After `fit`, `status_` says how the search ended, with a bound on how far from the optimum it is.
+    After `fit`, `status_` says how the search ended, with a bound on how far from the optimum it is. A row counts in the
+    objective as if it were there `sample_weight` times.
     """
 
     _nested = ("penalty", "kernel")
@@ -75,7 +76,9 @@ class ConvexMultitask(Multitask):
         self.cv = cv
         self.task_column = task_column
 
-    def _fitted(self, X: Any, labels: np.ndarray, tasks: Any, kind: str) -> Learner:
+    def _fitted(
+        self, X: Any, labels: np.ndarray, tasks: Any, weights: np.ndarray | None, kind: str, stream: dict[str, Any]
+    ) -> Learner:
         names = ["penalty", "loss", "weights", "kernel", "ridge", "intercept", "delta", "tolerance", "max_iterations"]
         params = {name: getattr(self, name) for name in names}
         lambda_, folds = self.lambda_, None
@@ -83,8 +86,8 @@ class ConvexMultitask(Multitask):
             if lambda_ != "cv":
                 raise ValueError(f'lambda_ is {lambda_!r}; expected a number, "cv", or None')
             lambda_, folds = None, self.cv
-        learner = Learner("convex", stream=self._stream(), **params | {"lambda": lambda_})
-        return learner._fit(X, labels, tasks, kind, folds)
+        learner = Learner("convex", stream=stream, **params | {"lambda": lambda_})
+        return learner._fit(X, labels, tasks, weights, kind, folds)
 
     @property
     def status_(self) -> dict[str, Any]:
@@ -104,7 +107,13 @@ class ConvexMultitask(Multitask):
 
 
 class ConvexMultitaskClassifier(Classifier, ConvexMultitask):
-    """Classes per task, fitted to all rows at once; for the parameters see `ConvexMultitask`.
+    """Classes per task, fitted to all rows at once; for the other parameters see `ConvexMultitask`.
+
+    Parameters
+    ----------
+    class_weight:
+        None, ``"balanced"`` (both sides of every question have the same say), or a dictionary of weights by class; it
+        multiplies the weights of the rows.
 
     >>> import numpy as np
     >>> from cognate import ConvexMultitaskClassifier
@@ -118,12 +127,58 @@ class ConvexMultitaskClassifier(Classifier, ConvexMultitask):
     (3, 2)
     """
 
-    def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Fit all tasks at once."""
+    def __init__(
+        self,
+        *,
+        penalty: str | dict[str, Any] | None = None,
+        lambda_: float | str | None = None,
+        loss: str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
+        weights: str | None = None,
+        kernel: str | dict[str, Any] | None = None,
+        ridge: float | None = None,
+        intercept: bool | None = None,
+        delta: float | None = None,
+        tolerance: float | None = None,
+        max_iterations: int | None = None,
+        normalize: str | None = None,
+        clip: float | None = None,
+        bias: float | None = None,
+        cv: int = 5,
+        task_column: str | int | None = None,
+    ) -> None:
+        super().__init__(
+            penalty=penalty,
+            lambda_=lambda_,
+            loss=loss,
+            weights=weights,
+            kernel=kernel,
+            ridge=ridge,
+            intercept=intercept,
+            delta=delta,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            normalize=normalize,
+            clip=clip,
+            bias=bias,
+            cv=cv,
+            task_column=task_column,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> Self:
+        """Fit all tasks at once; a row counts as if it were there `sample_weight` times."""
+        weights = self._weights(sample_weight, X)
         X, tasks, y = self._rows(X, y, tasks, reset=True)
         self._meet_classes(y)
+        if weights is not None:
+            missing = np.setdiff1d(self.classes_, y[weights > 0])
+            if missing.size:
+                raise ValueError(f"sample_weight leaves no row of the class {missing[0]!r}; leave its rows out, or weigh some")
+        weights = self._row_weights(y, weights)
         self.learners_ = [
-            self._fitted(X, self._signs(y, question), tasks, "classification") for question in self._questions()
+            self._fitted(X, self._signs(y, question), tasks, weights, "classification", self._stream_of(question))
+            for question in self._questions()
         ]
         return self
 
@@ -151,10 +206,12 @@ class ConvexMultitaskRegressor(RegressorMixin, ConvexMultitask):
     def _label_checks(self) -> dict[str, Any]:
         return {"y_numeric": True, "ensure_min_samples": 2}
 
-    def fit(self, X: Any, y: Any, tasks: Any = None) -> Self:
-        """Fit all tasks at once."""
+    def fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> Self:
+        """Fit all tasks at once; a row counts as if it were there `sample_weight` times."""
+        weights = self._weights(sample_weight, X)
         X, tasks, y = self._rows(X, y, tasks, reset=True)
-        self.learners_ = [self._fitted(X, np.asarray(y, dtype=np.float64), tasks, "regression")]
+        labels = np.asarray(y, dtype=np.float64)
+        self.learners_ = [self._fitted(X, labels, tasks, weights, "regression", self._stream())]
         return self
 
     def predict(self, X: Any, tasks: Any = None) -> np.ndarray:

@@ -17,6 +17,7 @@ class Classifier(ClassifierMixin, Multitask):
     """Classification; with more than two classes, each is told from all others by a learner of its own."""
 
     classes_: np.ndarray
+    class_weight: str | dict[Any, float] | None
 
     def _meet_classes(self, y: np.ndarray) -> None:
         check_classification_targets(y)
@@ -36,6 +37,35 @@ class Classifier(ClassifierMixin, Multitask):
     def _signs(self, y: np.ndarray, question: int) -> np.ndarray:
         """+1 for one class, -1 for the others."""
         return np.where(y == self.classes_[question], 1.0, -1.0)
+
+    def _stream_of(self, question: int) -> dict[str, Any]:
+        """The stream of the learner of a class, with the weights of both answers."""
+        stream = self._stream()
+        if self.class_weight is not None:
+            stream["class-weight"] = self._class_weights(self.class_weight, question)
+        return stream
+
+    def _class_weights(self, given: str | dict[Any, float], question: int) -> Any:
+        if isinstance(given, str):
+            if given != "balanced":
+                raise ValueError(f'class_weight is {given!r}; expected "balanced", a dictionary, or None')
+            return "balanced"
+        unknown = [name for name in given if name not in self.classes_]
+        if unknown:
+            raise ValueError(f"class_weight has the class {unknown[0]!r}; the classes are {self.classes_.tolist()}")
+        positive = float(given.get(self.classes_[question].item(), 1))
+        if len(self.classes_) > 2:
+            # Of the other classes each row brings its own weight, and that of this class as well.
+            return None
+        return {"given": {"negative": float(given.get(self.classes_[0].item(), 1)), "positive": positive}}
+
+    def _row_weights(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+        """Weights of rows, those of their classes included where there are more than two."""
+        if not isinstance(self.class_weight, dict) or len(self.classes_) == 2:
+            return weights
+        of_class = np.array([float(self.class_weight.get(name, 1)) for name in self.classes_.tolist()])
+        of_row = of_class[np.searchsorted(self.classes_, y)]
+        return of_row if weights is None else weights * of_row
 
     def decision_function(self, X: Any, tasks: Any = None) -> np.ndarray:
         """Margins: of two classes those of the second, of more one column each."""

@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight
 
 from ._base import TASKS, Multitask
 from ._classes import Classifier
@@ -26,18 +25,41 @@ class _Online(Multitask):
 
     _nested: tuple[str, ...] = ("params",)
 
+    def __init__(
+        self,
+        learner: str = "adaptive",
+        *,
+        params: dict[str, Any] | None = None,
+        normalize: str | None = None,
+        clip: float | None = None,
+        bias: float | None = None,
+        passes: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
+        task_column: str | int | None = None,
+    ) -> None:
+        self.learner = learner
+        self.params = params
+        self.normalize = normalize
+        self.clip = clip
+        self.bias = bias
+        self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.task_column = task_column
+
+    def _check_learner(self) -> None:
+        if about().get(str(self.learner), {}).get("protocol") == "batch":
+            raise ValueError(
+                f"learner is {self.learner!r}, which is fitted to all rows at once: ConvexMultitaskClassifier, ConvexMultitaskRegressor"
+            )
+
     def _orders(self, rows: int) -> list[np.ndarray | None]:
         """The order of the rows in every pass."""
         if not isinstance(self.passes, numbers.Integral) or isinstance(self.passes, bool) or self.passes < 1:
             raise ValueError(f"passes is {self.passes!r}; expected a whole number of at least 1")
         random = check_random_state(self.random_state)
         return [random.permutation(rows).astype(np.int64) if self.shuffle else None for _ in range(self.passes)]
-
-    def _weights(self, sample_weight: Any, X: Any) -> np.ndarray | None:
-        if sample_weight is None:
-            return None
-        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
 
 _PARAMETERS = """
     params:
@@ -94,44 +116,22 @@ class CognateClassifier(Classifier, _Online):
         random_state: Any = None,
         task_column: str | int | None = None,
     ) -> None:
-        self.learner = learner
-        self.params = params
-        self.normalize = normalize
-        self.clip = clip
-        self.bias = bias
+        super().__init__(
+            learner,
+            params=params,
+            normalize=normalize,
+            clip=clip,
+            bias=bias,
+            passes=passes,
+            shuffle=shuffle,
+            random_state=random_state,
+            task_column=task_column,
+        )
         self.class_weight = class_weight
-        self.passes = passes
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.task_column = task_column
 
     def _fresh(self, question: int) -> Learner:
-        stream = self._stream()
-        if self.class_weight is not None:
-            stream["class-weight"] = self._class_weights(self.class_weight, question)
-        return Learner(self.learner, stream=stream, **(self.params or {}))
-
-    def _class_weights(self, given: str | dict[Any, float], question: int) -> Any:
-        if isinstance(given, str):
-            if given != "balanced":
-                raise ValueError(f'class_weight is {given!r}; expected "balanced", a dictionary, or None')
-            return "balanced"
-        unknown = [name for name in given if name not in self.classes_]
-        if unknown:
-            raise ValueError(f"class_weight has the class {unknown[0]!r}; the classes are {self.classes_.tolist()}")
-        positive = float(given.get(self.classes_[question].item(), 1))
-        if len(self.classes_) > 2:
-            # Of the other classes each row brings its own weight, and that of this class as well.
-            return None
-        return {"given": {"negative": float(given.get(self.classes_[0].item(), 1)), "positive": positive}}
-
-    def _row_weights(self, y: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-        """Weights of rows, those of their classes included where there are more than two."""
-        if not isinstance(self.class_weight, dict) or len(self.classes_) == 2:
-            return weights
-        of_class = np.array([float(self.class_weight.get(name, 1)) for name in self.classes_.tolist()])
-        of_row = of_class[np.searchsorted(self.classes_, y)]
-        return of_row if weights is None else weights * of_row
+        self._check_learner()
+        return Learner(self.learner, stream=self._stream_of(question), **(self.params or {}))
 
     def fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None) -> Self:
         """Learn from scratch, in `passes` passes; a row counts as if it were there `sample_weight` times."""
@@ -211,16 +211,18 @@ class CognateRegressor(RegressorMixin, _Online):
         random_state: Any = None,
         task_column: str | int | None = None,
     ) -> None:
-        self.learner = learner
+        super().__init__(
+            learner,
+            params=params,
+            normalize=normalize,
+            clip=clip,
+            bias=bias,
+            passes=passes,
+            shuffle=shuffle,
+            random_state=random_state,
+            task_column=task_column,
+        )
         self.loss = loss
-        self.params = params
-        self.normalize = normalize
-        self.clip = clip
-        self.bias = bias
-        self.passes = passes
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.task_column = task_column
 
     _nested = ("params", "loss")
 
@@ -228,6 +230,7 @@ class CognateRegressor(RegressorMixin, _Online):
         return {"y_numeric": True}
 
     def _fresh(self) -> Learner:
+        self._check_learner()
         learner = Learner(self.learner, stream=self._stream(), **{"loss": self.loss, **(self.params or {})})
         if not learner.is_regression_:
             raise ValueError(f"loss is {self.loss!r}, which is for classes; CognateClassifier learns those")

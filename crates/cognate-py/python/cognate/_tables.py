@@ -155,6 +155,9 @@ def _frame(names: list[Any], columns: list[Any]) -> Any:
 def labels(y: Any) -> tuple[Any, list[str] | None, bool]:
     """Labels as the native side takes them; the names that they are positions of, if they are texts; whether they are bools."""
     array = _array(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        # A column, as of a frame.
+        array = array[:, 0]
     if array.dtype.kind == "O":
         array = _of_objects(array)
     if array.dtype.kind == "b":

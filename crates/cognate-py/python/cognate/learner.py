@@ -292,10 +292,10 @@ class Learner:
         positive = self._probabilities(self.decision_function(X, tasks))
         return np.column_stack([1 - positive, positive])
 
-    def fit(self, X: Any, y: Any, tasks: Any = None, *, folds: int | None = None) -> Self:
+    def fit(self, X: Any, y: Any, tasks: Any = None, sample_weight: Any = None, *, folds: int | None = None) -> Self:
         """Fit a batch learner (`convex`) to all rows at once; `status_` says how it ended.
 
-        With `folds`, lambda is chosen by cross-validation in so many folds; ``status_["path"]`` lists what was tried.
+        A row counts as if it were there `sample_weight` times. With `folds`, lambda is chosen by cross-validation in so many folds; ``status_["path"]`` lists what was tried.
 
         >>> import numpy as np
         >>> from cognate import Learner
@@ -304,14 +304,17 @@ class Learner:
         >>> model.predict(np.array([[10.0]])).round(6)
         array([21.])
         """
-        return self._fit(X, y, tasks, None, folds)
+        return self._fit(X, y, tasks, sample_weight, None, folds)
 
-    def _fit(self, X: Any, y: Any, tasks: Any, kind: str | None, folds: int | None = None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, tasks: Any, sample_weight: Any, kind: str | None, folds: int | None = None
+    ) -> Self:
         if _tables.is_rows(X):
             raise DataError("X: a batch learner is fitted to a table; pandas.DataFrame(X).fillna(0) makes one of dictionaries")
         (labels, names, truth), tasks = _tables.labels(y), _tables.tasks_of(tasks)
+        weights = _tables.weights(sample_weight)
         status = _tables.with_table(
-            X, lambda table: self._model.fit(table, labels, tasks, kind, names, truth, folds)
+            X, lambda table: self._model.fit(table, labels, tasks, kind, names, truth, folds, weights)
         )
         self._status = json.loads(status)
         if shared := self._status["shared_intercepts"]:

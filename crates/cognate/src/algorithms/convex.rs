@@ -8,7 +8,8 @@
 //!
 //! Predict: f_t(x) = w_t'x + b_t, or sum_i k(x, x_i) c_it + b_t. A task never seen is predicted by the mean of all.
 //! Fit: minimise sum_i w_i loss(y_i, f_t(x_i)) + lambda tr(A^-1 (W'W + delta^2 I)) + ridge tr(W'W) + F(A), in
-//! [`crate::fit`]; W'W = C'KC.
+//! [`crate::fit`]; W'W = C'KC. w_i is the weight of an example times that of its class, so that one of weight 2 counts as
+//! two; with `weights = "mean"` each task's add up to 1.
 //!
 //! Cost: predict O(s), or O(n s) with a kernel. Fit: one eigendecomposition of the n x n Gram matrix (d x d when linear
 //! and d < n), and where inputs are shared and complete O(r K^2 + K^3) per iteration, r the rank of the Gram matrix; where they
@@ -74,7 +75,7 @@ impl Convex {
         cost_class: CostClass::Batch,
         keeps_examples: false,
         probabilities: false,
-        weights: false,
+        weights: true,
         offsets: false,
         shardable: false,
         theorems: &[],

@@ -6,7 +6,8 @@
 //! - linear kernel, fewer features than inputs: X'X = V S V' and phi = V'x, w = V W;
 //! - else the Gram matrix is K = U S U', phi_i = S^(1/2) U'e_i, and f = sum_i k(x, x_i) c_i with C = U S^(-1/2) W.
 //!
-//! With intercepts, phi has mean 0 over the inputs: the intercepts take up the difference. Directions in which the
+//! With intercepts, phi has mean 0 over the inputs, each as often as examples of it count: the intercepts take up the
+//! difference. Directions in which the
 //! inputs do not differ by more than rounding are left out. `rows` needs the features themselves, unrotated.
 
 use super::{Examples, FitError};
@@ -82,10 +83,11 @@ impl Basis {
         }
         let mut mean = vec![0.0; d];
         if centred {
-            for input in 0..n {
-                mean.iter_mut().zip(x.column(input)).for_each(|(mean, x)| *mean += x);
+            let (counts, total) = counts_of(examples);
+            for (input, count) in counts.iter().enumerate() {
+                mean.iter_mut().zip(x.column(input)).for_each(|(mean, x)| *mean += count * x);
             }
-            mean.iter_mut().for_each(|mean| *mean /= n as f64);
+            mean.iter_mut().for_each(|mean| *mean /= total);
             for input in 0..n {
                 x.column_mut(input).iter_mut().zip(&mean).for_each(|(x, mean)| *x -= mean);
             }
@@ -133,9 +135,13 @@ impl Basis {
         if !gram.is_finite() {
             return Err(FitError::NotFinite { what: "a value of the kernel" });
         }
+        let (counts, total) = counts_of(examples);
+        let mean_of = |numbers: &[f64]| {
+            numbers.iter().zip(&counts).map(|(number, count)| count * number).sum::<f64>() / total
+        };
         let mean = centred.then(|| {
-            let means: Vec<f64> = (0..n).map(|at| gram.column(at).iter().sum::<f64>() / n as f64).collect();
-            let all = means.iter().sum::<f64>() / n as f64;
+            let means: Vec<f64> = (0..n).map(|at| mean_of(gram.column(at))).collect();
+            let all = mean_of(&means);
             for input in 0..n {
                 let shift = all - means[input];
                 gram.column_mut(input).iter_mut().zip(&means).for_each(|(k, mean)| *k += shift - mean);
@@ -149,11 +155,11 @@ impl Basis {
         // phi = S^(1/2) U' = S map'.
         let phi = Dense::from_fn(spectrum.len(), n, |k, i| map.at(i, k) * spectrum[k]);
         if centred {
-            // Centring again removes what rounding left.
+            // k(x, x_i) less the mean over inputs of k(x, .), in terms of k(x, x_i); and what rounding left.
             for k in 0..map.columns() {
                 let column = map.column_mut(k);
-                let mean = column.iter().sum::<f64>() / n as f64;
-                column.iter_mut().for_each(|entry| *entry -= mean);
+                let sum = column.iter().sum::<f64>();
+                column.iter_mut().zip(&counts).for_each(|(entry, count)| *entry -= count * sum / total);
             }
         }
         Ok(Self { phi, spectrum: Some(spectrum), back: Back::Inputs { map, mean } })
@@ -186,6 +192,13 @@ impl Basis {
             }
         }
     }
+}
+
+/// How often each input counts, and all together.
+fn counts_of(examples: &Examples) -> (Vec<f64>, f64) {
+    let counts = examples.counts_of_inputs();
+    let total = counts.iter().sum();
+    (counts, total)
 }
 
 /// The directions that inputs have, largest first, each scaled.

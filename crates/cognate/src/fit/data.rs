@@ -2,11 +2,16 @@
 //!
 //! Examples with equal features are one input with several outputs, so that tasks may share their inputs, with some
 //! outputs missing, or have inputs of their own. A task that has two examples with equal features has two inputs.
+//!
+//! An example of weight w counts as w examples, in the losses and wherever examples are counted: fits of whole weights are
+//! those of repeated examples. One of weight 0 is left out.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use super::FitError;
 use super::loss::Loss;
+use crate::class_weight::ClassWeightConfig;
 use crate::example::{Example, SparseView, TaskId};
 use crate::feature_names::{NameList, Naming};
 use crate::run::Rare;
@@ -22,6 +27,12 @@ pub struct Examples {
     input_of: Vec<u32>,
     /// The first example of every input.
     inputs: Vec<u32>,
+    /// The first input whose features equal those of every input.
+    equals: Vec<u32>,
+    /// As how many examples every example counts: its weight times that of its class.
+    counts: Vec<f64>,
+    /// How classes were weighed.
+    class_weight: ClassWeightConfig,
     kind: Kind,
     unlabelled: u64,
     skipped: u64,
@@ -46,11 +57,7 @@ pub enum Kind {
 
 /// Refuses what the fit would take no notice of.
 fn check_rare(batch: &Batch) -> Result<(), FitError> {
-    match () {
-        () if batch.has_weights() => Err(FitError::NotHonoured { what: Rare::Weights }),
-        () if batch.has_offsets() => Err(FitError::NotHonoured { what: Rare::Offsets }),
-        () => Ok(()),
-    }
+    if batch.has_offsets() { Err(FitError::NotHonoured { what: Rare::Offsets }) } else { Ok(()) }
 }
 
 /// Beyond this, a sum of a million squared labels would overflow.
@@ -58,7 +65,7 @@ const LARGEST_LABEL: f64 = 1e100;
 
 impl Examples {
     /// Reads a whole stream whose labels are as they were written; `tasks` are those known before it starts. Examples
-    /// without a label are counted and left out.
+    /// without a label are counted and left out, those of weight 0 just left out.
     ///
     /// # Errors
     /// Those of the stream; when no example has a label, a declared task has none, or all labels are equal.
@@ -108,7 +115,7 @@ impl Examples {
             for example in batch.examples() {
                 if example.label.is_nan() {
                     unlabelled += 1;
-                } else {
+                } else if example.weight > 0.0 {
                     all.push(example);
                 }
             }
@@ -182,10 +189,83 @@ impl Examples {
         inputs.sort_unstable();
         inputs.dedup();
         let number = |leader: &u32| inputs.binary_search(leader).expect("every leader is an input") as u32;
-        let input_of = leader.iter().map(number).collect();
+        let input_of: Vec<u32> = leader.iter().map(number).collect();
+        let mut equals: Vec<u32> = (0..inputs.len() as u32).collect();
+        for group in order.chunk_by(|one, other| compare(features(*one), features(*other)).is_eq()) {
+            let first = input_of[group[0] as usize];
+            group.iter().for_each(|at| equals[input_of[*at as usize] as usize] = first);
+        }
+        let counts = batch.examples().map(|example| example.weight).collect();
         let (names, naming) = (NameList::default(), Naming::Numbered);
         let (columns, labels) = (Vec::new(), LabelNames::default());
-        Self { tasks, batch, input_of, inputs, kind, unlabelled, skipped, names, naming, columns, labels }
+        Self {
+            tasks,
+            batch,
+            input_of,
+            inputs,
+            equals,
+            counts,
+            class_weight: ClassWeightConfig::default(),
+            kind,
+            unlabelled,
+            skipped,
+            names,
+            naming,
+            columns,
+            labels,
+        }
+    }
+
+    /// Has the examples of each class count as much as this says, beside their own weights. What is measured, such as
+    /// mistakes, goes by their own.
+    ///
+    /// `balanced` gives both classes the same say: n / (2 n_c) for an example of class c, n_c of n being of its class.
+    ///
+    /// # Errors
+    /// When labels are real numbers, which have no classes.
+    pub fn weigh_classes(&mut self, given: &ClassWeightConfig) -> Result<(), FitError> {
+        let of_class = match given {
+            ClassWeightConfig::None(_) => return Ok(()),
+            ClassWeightConfig::Given(given) => [given.negative, given.positive],
+            ClassWeightConfig::Balanced(_) => {
+                let mut sums = [0.0, 0.0];
+                self.examples().for_each(|x| sums[usize::from(x.label > 0.0)] += x.weight);
+                sums.map(|sum| (sums[0] + sums[1]) / (2.0 * sum))
+            }
+        };
+        if self.kind == Kind::Regression {
+            return Err(FitError::NoClasses);
+        }
+        let weighed = |x: Example<'_>| x.weight * of_class[usize::from(x.label > 0.0)];
+        self.counts = self.batch.examples().map(weighed).collect();
+        self.class_weight = *given;
+        Ok(())
+    }
+
+    /// Checks that classes are weighed as a config says.
+    pub(crate) fn check_class_weight(&self, given: &ClassWeightConfig) -> Result<(), FitError> {
+        if self.class_weight == *given { Ok(()) } else { Err(FitError::Unweighed) }
+    }
+
+    /// As how many examples an example counts.
+    pub(crate) fn count_of(&self, at: usize) -> f64 {
+        self.counts[at]
+    }
+
+    /// How often each input would be there if every example were as often as it counts: as often as the task needs it that
+    /// needs it most.
+    pub(crate) fn counts_of_inputs(&self) -> Vec<f64> {
+        let mut needed: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+        for (at, example) in self.batch.examples().enumerate() {
+            let equal = self.equals[self.input_of[at] as usize];
+            *needed.entry((equal, example.task.0)).or_default() += self.counts[at];
+        }
+        let (mut most, mut members) = (vec![0.0_f64; self.inputs.len()], vec![0.0; self.inputs.len()]);
+        for ((equal, _), count) in needed {
+            most[equal as usize] = most[equal as usize].max(count);
+        }
+        self.equals.iter().for_each(|equal| members[*equal as usize] += 1.0);
+        self.equals.iter().map(|equal| most[*equal as usize] / members[*equal as usize]).collect()
     }
 
     fn check_tasks(&self) -> Result<(), FitError> {
@@ -218,7 +298,9 @@ impl Examples {
         positions.iter().for_each(|at| batch.push(self.batch.example(*at)));
         let (names, naming, columns) = (self.names.clone(), self.naming, self.columns.clone());
         let labels = self.labels.clone();
-        Self { names, naming, columns, labels, ..Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0) }
+        let counts = positions.iter().map(|at| self.counts[*at]).collect();
+        let grouped = Self::grouped(self.tasks.clone(), batch, self.kind, 0, 0);
+        Self { names, naming, columns, labels, counts, class_weight: self.class_weight, ..grouped }
     }
 
     /// What the stream calls its labels.

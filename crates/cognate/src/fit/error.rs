@@ -27,8 +27,10 @@ pub enum FitError {
     /// There is nothing to fit.
     #[error("there are no labelled examples to fit")]
     Empty,
-    /// A declared task has no labelled example.
-    #[error("task {task:?} has no labelled examples; leave it out of the declared tasks, or give it some")]
+    /// A declared task has no labelled example that counts for something.
+    #[error(
+        "task {task:?} has no labelled examples of a weight above 0; leave it out of the declared tasks, or give it some"
+    )]
     EmptyTask {
         /// The task.
         task: String,
@@ -57,6 +59,12 @@ pub enum FitError {
         /// The loss.
         loss: &'static str,
     },
+    /// Classes have weights, and there are none.
+    #[error("stream.class-weight: labels are real numbers, which have no classes")]
+    NoClasses,
+    /// The config weighs classes, and the examples are not weighed so.
+    #[error("stream.class-weight: the examples are not weighed so; `Examples::weigh_classes` does that")]
+    Unweighed,
     /// Matrices would take more memory than is available.
     #[error(
         "{what} needs {:.1} GB of memory, {:.1} GB are available; use fewer examples{}", *bytes as f64 / 1e9,

@@ -226,7 +226,13 @@ impl<'a> Fitter<'a> {
         let phi = &self.problem.basis.phi;
         let weighed = self.problem.tasks.iter().map(|task| {
             let square = |input: &u32| phi.column(*input as usize).iter().map(|x| x * x).sum::<f64>();
-            task.weight * task.inputs.iter().map(square).sum::<f64>()
+            task.weight
+                * task
+                    .inputs
+                    .iter()
+                    .zip(&task.counts)
+                    .map(|(input, count)| count * square(input))
+                    .sum::<f64>()
         });
         let pairs = (self.problem.tasks.len() * phi.rows()).max(1) as f64;
         (pull, weighed.sum::<f64>() / pairs)

@@ -103,7 +103,7 @@ impl Losses for HingeLosses<'_> {
             for (at, y) in observed.y.iter().enumerate() {
                 let score = scores[at] + center;
                 let pulled = OVER * score + (1.0 - OVER) * f[at] + multiplier[at];
-                let next = nearest_on_hinge(*y, pulled, observed.weight / rho);
+                let next = nearest_on_hinge(*y, pulled, observed.weight_of(at) / rho);
                 sum.apart += (score - next).powi(2);
                 sum.moved += (next - f[at]).powi(2);
                 (f[at], multiplier[at]) = (next, pulled - next);
@@ -140,12 +140,18 @@ fn best_intercepts(problem: &Problem, point: &mut Point) {
     }
     point.b.fill(0.0);
     for (task, scores) in problem.scores(point).iter().enumerate() {
-        let y = &problem.tasks[task].y;
-        let mut corners: Vec<f64> = y.iter().zip(scores).map(|(y, score)| y - score).collect();
-        corners.sort_unstable_by(f64::total_cmp);
+        let Observed { y, counts, .. } = &problem.tasks[task];
+        let corner = |((y, score), count): ((&f64, &f64), &f64)| (y - score, *count);
+        let mut corners: Vec<(f64, f64)> = y.iter().zip(scores).zip(counts).map(corner).collect();
+        corners.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
         // To the left of all corners every positive pulls; each corner passed lets one go, or makes a negative pull back.
-        let positives = y.iter().filter(|y| **y > 0.0).count();
-        let at = positives.saturating_sub(1).min(corners.len().saturating_sub(1));
-        point.b[task] = corners.get(at).copied().unwrap_or(0.0);
+        let mut pull: f64 = y.iter().zip(counts).filter(|(y, _)| **y > 0.0).map(|(_, count)| count).sum();
+        let last = corners.len().saturating_sub(1);
+        let lets_go = |(_, count): &(f64, f64)| {
+            pull -= count;
+            pull <= 0.0
+        };
+        let at = corners.iter().position(lets_go).unwrap_or(last);
+        point.b[task] = corners.get(at).map_or(0.0, |(corner, _)| *corner);
     }
 }

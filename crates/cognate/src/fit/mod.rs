@@ -6,7 +6,8 @@
 //! sum_i w_i loss(y_i, f_t(x_i)) + lambda tr(A^-1 (W'W + delta^2 I)) + ridge tr(W'W) + F(A)        (S^delta of CS15)
 //! ```
 //!
-//! where f_t(x) = phi(x)'w_t + b_t. Examples become [`Examples`] (`data`: inputs, each once, and the outputs of tasks
+//! where f_t(x) = phi(x)'w_t + b_t, and w_i is the weight of an example times that of its class, over the sum of these of its
+//! task where `weights = "mean"`. Examples become [`Examples`] (`data`: inputs, each once, and the outputs of tasks
 //! there); inputs become coordinates phi in which the solvers work, whatever the kernel (`basis`); together with a
 //! `loss` they are a `problem`. A `penalty` is what A may be and costs; `structure` finds the best A for given W.
 //! `supervised` finds the best W for given A, `alternating` does both in turn, `proximal` works on W alone, `splitting`

@@ -12,13 +12,33 @@ pub(crate) struct Observed {
     pub(crate) inputs: Vec<u32>,
     /// Labels there.
     pub(crate) y: Vec<f64>,
-    /// Weight of each loss.
+    /// How many examples each counts as.
+    pub(crate) counts: Vec<f64>,
+    /// Weight of the loss of one.
     pub(crate) weight: f64,
     /// The intercept, where the task's own would grow without end.
     pub(crate) fixed: Option<f64>,
 }
 
-/// Squares on inputs that all tasks share, each with an output of every task: sums are enough.
+impl Default for Observed {
+    fn default() -> Self {
+        Self { inputs: Vec::new(), y: Vec::new(), counts: Vec::new(), weight: 1.0, fixed: None }
+    }
+}
+
+impl Observed {
+    /// How many examples all count as.
+    pub(crate) fn count(&self) -> f64 {
+        self.counts.iter().sum()
+    }
+
+    /// Weight of the loss of one of them, as many as it counts as.
+    pub(crate) fn weight_of(&self, at: usize) -> f64 {
+        self.weight * self.counts[at]
+    }
+}
+
+/// Squares on inputs that all tasks share, each with an output of every task that counts once: sums are enough.
 pub(crate) struct Shared {
     /// Weight of every loss.
     pub(crate) weight: f64,
@@ -66,20 +86,22 @@ impl Problem {
     pub(crate) fn new(examples: &Examples, wanted: Wanted<'_>) -> Result<Self, FitError> {
         let Wanted { loss, intercept, .. } = wanted;
         let basis = Basis::new(examples, wanted.kernel, intercept, wanted.rows, wanted.memory)?;
-        let empty = || Observed { inputs: Vec::new(), y: Vec::new(), weight: 1.0, fixed: None };
-        let mut tasks: Vec<Observed> = (0..examples.tasks().len()).map(|_| empty()).collect();
+        let mut tasks: Vec<Observed> = (0..examples.tasks().len()).map(|_| Observed::default()).collect();
         for (at, example) in examples.examples().enumerate() {
             let task = &mut tasks[example.task.index()];
             task.inputs.push(examples.input_of(at));
             task.y.push(example.label);
+            task.counts.push(examples.count_of(at));
         }
         if intercept && loss == Loss::Logistic {
             fix_intercepts(&mut tasks);
         }
         if wanted.mean {
-            tasks.iter_mut().for_each(|task| task.weight = 1.0 / task.y.len().max(1) as f64);
+            tasks.iter_mut().for_each(|task| task.weight = 1.0 / task.count().max(f64::MIN_POSITIVE));
         }
-        let complete = examples.len() == examples.inputs() * tasks.len() && loss == Loss::Squares;
+        let complete = examples.len() == examples.inputs() * tasks.len()
+            && loss == Loss::Squares
+            && tasks.iter().all(|task| task.counts.iter().all(|count| *count == 1.0));
         let shared = match &basis.spectrum {
             Some(spectrum) if complete => Some(Shared::new(&basis, spectrum.clone(), &tasks, intercept)),
             _ => None,
@@ -127,14 +149,18 @@ impl Problem {
         if self.loss == Loss::Squares && self.intercept {
             for (task, fits) in fits.iter().enumerate() {
                 let observed = &self.tasks[task];
-                let rest = observed.y.iter().zip(fits).map(|(y, fit)| y - fit).sum::<f64>();
-                point.b[task] = if fits.is_empty() { 0.0 } else { rest / fits.len() as f64 };
+                let residuals = observed.y.iter().zip(fits).zip(&observed.counts);
+                let rest = residuals.map(|((y, fit), count)| count * (y - fit)).sum::<f64>();
+                point.b[task] = if fits.is_empty() { 0.0 } else { rest / observed.count() };
             }
         }
         let of_task = |(task, fits): (usize, &Vec<f64>)| {
-            let losses = self.tasks[task].y.iter().zip(fits);
-            self.tasks[task].weight
-                * losses.map(|(y, fit)| self.loss.value(*y, fit + point.b[task])).sum::<f64>()
+            let Observed { y, counts, weight, .. } = &self.tasks[task];
+            let losses = y.iter().zip(fits).zip(counts);
+            weight
+                * losses
+                    .map(|((y, fit), count)| count * self.loss.value(*y, fit + point.b[task]))
+                    .sum::<f64>()
         };
         fits.iter().enumerate().map(of_task).sum()
     }
@@ -156,8 +182,8 @@ impl Problem {
         let mut all = self.fits(&point.w);
         for (task, pulls) in all.iter_mut().enumerate() {
             let observed = &self.tasks[task];
-            for (pull, y) in pulls.iter_mut().zip(&observed.y) {
-                *pull = -observed.weight * self.loss.slope(*y, *pull + point.b[task]);
+            for (at, (pull, y)) in pulls.iter_mut().zip(&observed.y).enumerate() {
+                *pull = -observed.weight_of(at) * self.loss.slope(*y, *pull + point.b[task]);
             }
         }
         all
@@ -224,8 +250,12 @@ impl Problem {
             return shared.weight * (2.0 * scale * along - scale * scale * shared.residual(&point.w));
         }
         let of_task = |(task, pulls): (usize, &Vec<f64>)| {
-            let Observed { y, weight, fixed, .. } = &self.tasks[task];
-            let duals = y.iter().zip(pulls).map(|(y, pull)| self.loss.dual(*y, scale * pull / weight));
+            let Observed { y, counts, weight, fixed, .. } = &self.tasks[task];
+            let duals = y
+                .iter()
+                .zip(pulls)
+                .zip(counts)
+                .map(|((y, pull), count)| count * self.loss.dual(*y, scale * pull / (weight * count)));
             // A fixed intercept is a part of every score that no weight pays for.
             let moved = fixed.map_or(0.0, |b| scale * b * pulls.iter().sum::<f64>());
             weight * duals.sum::<f64>() - moved
@@ -236,8 +266,9 @@ impl Problem {
 
 /// Tasks of one class share the intercept of all examples, their log-odds with half an example of each class more.
 fn fix_intercepts(tasks: &mut [Observed]) {
-    let labels = || tasks.iter().flat_map(|task| &task.y);
-    let count = |sign: f64| labels().filter(|y| **y * sign > 0.0).count() as f64 + 0.5;
+    let labels = || tasks.iter().flat_map(|task| task.y.iter().zip(&task.counts));
+    let of_class = |sign: f64| labels().filter(move |(y, _)| **y * sign > 0.0);
+    let count = |sign: f64| of_class(sign).map(|(_, count)| count).sum::<f64>() + 0.5;
     let shared = (count(1.0) / count(-1.0)).ln();
     for task in tasks {
         let has = |sign: f64| task.y.iter().any(|y| y * sign > 0.0);

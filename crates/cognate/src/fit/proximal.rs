@@ -75,7 +75,7 @@ impl Search<'_> {
 
     /// The sum of the weights of all losses.
     pub(crate) fn weight(&self) -> f64 {
-        self.problem.tasks.iter().map(|task| task.weight * task.y.len() as f64).sum()
+        self.problem.tasks.iter().map(|task| task.weight * task.count()).sum()
     }
 
     /// The largest eigenvalue of any task's weighted phi phi', with the constant of the intercept where that is a
@@ -90,7 +90,7 @@ impl Search<'_> {
             let size = self.problem.basis.size() + usize::from(constant);
             let phi = Dense::from_fn(size, n, |k, i| {
                 let column = self.problem.basis.phi.column(task.inputs[i] as usize);
-                column.get(k).copied().unwrap_or(1.0)
+                task.counts[i].sqrt() * column.get(k).copied().unwrap_or(1.0)
             });
             let gram = if n < size { phi.transposed_times(&phi) } else { phi.times_transposed(&phi) };
             task.weight * gram.to_symmetric().eigenvalues().last().copied().unwrap_or(0.0)

@@ -72,24 +72,26 @@ pub struct Score {
     pub explained: f64,
 }
 
-/// Scores predictions of some examples; variances are those of all examples of a task.
+/// Scores predictions of some examples, each counted by its weight; variances are those of all examples of a task.
 pub fn score(examples: &Examples, tested: &[usize], predict: impl Fn(usize) -> f64) -> Score {
     let variances = variances(examples);
     let kind = examples.kind();
-    let (mut error, mut squares, mut sum, mut total) = (0.0, 0.0, 0.0, 0.0);
+    let (mut count, mut error, mut squares, mut sum, mut total) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for at in tested {
         let example = examples.example(*at);
-        let (label, margin) = (example.label, predict(*at));
+        let (label, margin, weight) = (example.label, predict(*at), example.weight);
         let square = (label - margin) * (label - margin);
-        error += match kind {
-            Kind::Classification => f64::from(u8::from(is_mistake(label, margin))),
-            Kind::Regression => square / variances[example.task.index()],
-        };
-        squares += square;
-        sum += label;
-        total += label * label;
+        count += weight;
+        error += weight
+            * match kind {
+                Kind::Classification => f64::from(u8::from(is_mistake(label, margin))),
+                Kind::Regression => square / variances[example.task.index()],
+            };
+        squares += weight * square;
+        sum += weight * label;
+        total += weight * label * label;
     }
-    let count = tested.len().max(1) as f64;
+    let count = if count > 0.0 { count } else { 1.0 };
     let spread = total - sum * sum / count;
     Score { error: error / count, explained: if spread > 0.0 { 1.0 - squares / spread } else { 0.0 } }
 }
@@ -99,12 +101,12 @@ fn variances(examples: &Examples) -> Vec<f64> {
     let mut sums = vec![(0.0_f64, 0.0, 0.0); examples.tasks().len()];
     for example in examples.examples() {
         let (count, sum, _) = &mut sums[example.task.index()];
-        *count += 1.0;
-        *sum += example.label;
+        *count += example.weight;
+        *sum += example.weight * example.label;
     }
     for example in examples.examples() {
         let (count, sum, squares) = &mut sums[example.task.index()];
-        *squares += (example.label - *sum / *count).powi(2);
+        *squares += example.weight * (example.label - *sum / *count).powi(2);
     }
     sums.iter().map(|(count, _, squares)| if *squares > 0.0 { squares / count } else { 1.0 }).collect()
 }

@@ -19,13 +19,15 @@ impl Rotated {
         let phi = |at: usize| problem.basis.phi.column(observed.inputs[at] as usize);
         let (mut mean, mut mean_y) = (vec![0.0; size], 0.0);
         if problem.intercept {
-            for (at, y) in observed.y.iter().enumerate() {
-                mean.iter_mut().zip(phi(at)).for_each(|(mean, x)| *mean += x / count as f64);
-                mean_y += y / count as f64;
+            let total = observed.count();
+            for (at, (y, count)) in observed.y.iter().zip(&observed.counts).enumerate() {
+                mean.iter_mut().zip(phi(at)).for_each(|(mean, x)| *mean += count * x / total);
+                mean_y += count * y / total;
             }
         }
-        let p = Dense::from_fn(size, count, |row, at| phi(at)[row] - mean[row]);
-        let y = Dense::from_fn(count, 1, |at, _| observed.y[at] - mean_y);
+        let roots: Vec<f64> = observed.counts.iter().map(|count| count.sqrt()).collect();
+        let p = Dense::from_fn(size, count, |row, at| roots[at] * (phi(at)[row] - mean[row]));
+        let y = Dense::from_fn(count, 1, |at, _| roots[at] * (observed.y[at] - mean_y));
         let by_example = count <= size;
         let gram = if by_example { p.transposed_times(&p) } else { p.times_transposed(&p) };
         let (squares, vectors) = gram.eigen()?;

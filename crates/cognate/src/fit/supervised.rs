@@ -28,14 +28,15 @@ impl Parabolas {
         for (task, observed) in problem.tasks.iter().enumerate() {
             let (w, b) = (point.w.column(task), point.b[task]);
             let (mut h_task, mut hz_task) = (Vec::new(), Vec::new());
-            for (input, y) in observed.inputs.iter().zip(&observed.y) {
+            for (at, (input, y)) in observed.inputs.iter().zip(&observed.y).enumerate() {
                 let f = b + dot(problem.basis.phi.column(*input as usize), w);
-                let curvature = 0.5 * observed.weight * problem.loss.curvature(*y, f);
+                let weight = observed.weight_of(at);
+                let curvature = 0.5 * weight * problem.loss.curvature(*y, f);
                 h_task.push(curvature);
                 // What is fixed is none of the parabola's variables.
                 hz_task.push(
                     curvature * (f - observed.fixed.unwrap_or(0.0))
-                        - 0.5 * observed.weight * problem.loss.slope(*y, f),
+                        - 0.5 * weight * problem.loss.slope(*y, f),
                 );
             }
             h.push(h_task);

@@ -15,7 +15,7 @@ impl Model {
     ///
     /// # Errors
     /// With every problem of the config; when its learner learns from streams; when it does not suit the examples; when
-    /// something in it is not finite.
+    /// it weighs classes and [`Examples::weigh_classes`] was not told; when something is not finite.
     pub fn fit(
         config: &RunConfig,
         examples: &Examples,
@@ -28,6 +28,7 @@ impl Model {
                 format!("`{}` learns from streams and cannot be fitted; `convex` can", config.learner.id());
             return Err(ConfigError::from(ConfigProblem::new("learner", message)).into());
         };
+        examples.check_class_weight(&config.stream.class_weight)?;
         let within = |error: FitError| match error {
             FitError::Config(error) => FitError::Config(error.within("learner.convex")),
             other => other,

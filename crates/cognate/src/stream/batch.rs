@@ -98,16 +98,35 @@ impl Batch {
     /// One example; its label is NaN if the input had none.
     #[inline]
     pub fn example(&self, at: usize) -> Example<'_> {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        let end = self.ends[at];
+        let (task, features) = self.place(at);
         Example {
-            task: self.tasks[at],
-            features: SparseView::trusted(&self.indices[start..end], &self.values[start..end]),
+            task,
+            features,
             label: self.labels[at],
             weight: self.weights.get(at).copied().unwrap_or(1.0),
             offset: self.offsets.get(at).copied().unwrap_or(0.0),
             time: self.times.get(at).copied().flatten(),
         }
+    }
+
+    /// Task and features of an example.
+    #[inline]
+    pub(crate) fn place(&self, at: usize) -> (TaskId, SparseView<'_>) {
+        let range = self.range(at);
+        (self.tasks[at], SparseView::trusted(&self.indices[range.clone()], &self.values[range]))
+    }
+
+    /// Whether two examples are of one task and have the same features, as dense rows do.
+    #[inline]
+    pub(crate) fn are_alike(&self, one: usize, other: usize) -> bool {
+        let indices = |at: usize| &self.indices[self.range(at)];
+        self.tasks[one] == self.tasks[other] && indices(one) == indices(other)
+    }
+
+    #[inline]
+    fn range(&self, at: usize) -> std::ops::Range<usize> {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        start..self.ends[at]
     }
 
     /// All examples in order.

@@ -20,6 +20,12 @@ pub(crate) trait Locate {
     /// Locates an example, and asks for its weights.
     fn locate(&self, task: TaskId, x: SparseView<'_>, located: &mut Self::Located);
 
+    /// The same where it was located, and perhaps learnt, for an example of the same task that has the same features.
+    #[inline]
+    fn locate_again(&self, task: TaskId, x: SparseView<'_>, located: &mut Self::Located) {
+        self.locate(task, x, located);
+    }
+
     /// Brings what was located up to date with what has been learnt since.
     fn settle(&self, task: TaskId, x: SparseView<'_>, located: &mut Self::Located);
 
@@ -32,13 +38,18 @@ pub(crate) trait Locate {
         task_of: impl Fn(TaskId) -> TaskId,
         located: &mut [Self::Located; AHEAD],
     ) {
-        if at + AHEAD < batch.len() {
-            let Example { task, features, .. } = batch.example(at + AHEAD);
+        if at + AHEAD < batch.len() && !batch.are_alike(at, at + AHEAD) {
+            let (task, features) = batch.place(at + AHEAD);
             self.ask(task_of(task), features);
         }
         if at < batch.len() {
-            let Example { task, features, .. } = batch.example(at);
-            self.locate(task_of(task), features, &mut located[at % AHEAD]);
+            let (task, features) = batch.place(at);
+            let located = &mut located[at % AHEAD];
+            if at >= AHEAD && batch.are_alike(at - AHEAD, at) {
+                self.locate_again(task_of(task), features, located);
+            } else {
+                self.locate(task_of(task), features, located);
+            }
         }
     }
 
@@ -52,7 +63,7 @@ pub(crate) trait Locate {
         located: &mut [Self::Located; AHEAD],
     ) {
         for at in at..(at + Self::SETTLED).min(batch.len()) {
-            let Example { task, features, .. } = batch.example(at);
+            let (task, features) = batch.place(at);
             self.settle(task_of(task), features, &mut located[at % AHEAD]);
         }
     }

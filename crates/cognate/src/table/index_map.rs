@@ -159,7 +159,11 @@ impl<V: TableValue> IndexMap<V> {
     )]
     pub(crate) fn finish_all(&self, keys: &[u32], places: &mut [u32]) {
         if self.is_list() {
-            keys.iter().zip(places).for_each(|(key, place)| *place = self.find_listed(*key));
+            if self.are_listed(keys) {
+                (1..).zip(places).for_each(|(at, place)| *place = at);
+            } else {
+                keys.iter().zip(places).for_each(|(key, place)| *place = self.find_listed(*key));
+            }
             return;
         }
         if self.buckets().is_empty() {

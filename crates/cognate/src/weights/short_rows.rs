@@ -54,11 +54,16 @@ impl OwnRows<3> for ShortRows {
     }
 
     #[inline]
-    fn find(&self, own: Option<&IndexMap<Short>>, Found { located, rows, .. }: &mut Found) {
+    fn find(&self, own: Option<&IndexMap<Short>>, Found { located, rows, moved, .. }: &mut Found) {
         match own {
+            Some(own) if *moved == Some(own.moved()) => {
+                let same = |(slot, row): (&u32, &u32)| own.get(*slot) == own.at(*row);
+                debug_assert!(located.slots.iter().zip(&*rows).all(same), "rows are where they were");
+            }
             Some(own) => {
                 located.finish(own);
                 located.search.swap_places(rows);
+                *moved = Some(own.moved());
             }
             None => {
                 rows.clear();

@@ -39,6 +39,8 @@ pub(crate) struct Found {
     /// Rows of the task's own weights, in its table as it was when it had changed so often.
     pub(super) rows: Vec<u32>,
     pub(super) changed: Option<u32>,
+    /// The same of a table whose rows move, when it had moved so often.
+    pub(super) moved: Option<u32>,
 }
 
 impl Found {
@@ -118,7 +120,15 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> Locate for SideBySide<S, O, 
             .for_each(|slot| prefetch(&self.shared, (*slot as usize * step + group) / CacheLine::NUMBERS));
         self.tables.begin_search(task, located);
         found.task = task.0;
-        found.changed = None;
+        (found.changed, found.moved) = (None, None);
+    }
+
+    /// What is known of all features stays so.
+    #[inline]
+    fn locate_again(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {
+        if found.located.slots.contains(&NOWHERE) || found.rows.contains(&NOWHERE) {
+            self.locate(task, x, found);
+        }
     }
 
     fn settle(&self, task: TaskId, x: SparseView<'_>, found: &mut Found) {

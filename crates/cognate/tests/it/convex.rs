@@ -4,15 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::model_files::{FORMAT_VERSION, fixture, fixture_of, released};
-use crate::support::readers::labels;
+use crate::support::problems::{PROMISED, convex, examples, for_every_problem, made_up, read_from};
 use cognate::algorithms::{Convex, ConvexConfig};
 use cognate::fit::{
-    Examples, FitError, FitOptions, FitStatus, Fitted, Fitter, Method, Start, Stopped, fit, folds, score,
-    select,
+    Examples, FitOptions, FitStatus, Fitted, Fitter, Method, Start, Stopped, fit, folds, score, select,
 };
 use cognate::internal::{Symmetric, generator};
 use cognate::run::RunOptions;
-use cognate::stream::{Input, Labels, Memory};
+use cognate::stream::{Input, Memory};
 use cognate::{Inspect as _, Model, Predict as _, RunConfig, SparseView, TaskId};
 use rand::RngExt as _;
 use serde_json::{Value, json};
@@ -28,17 +27,6 @@ fn vectors() -> Value {
 /// Examples of a file, tasks in the order of their numbers.
 fn read(name: &str) -> Examples {
     read_from(&RunConfig::default(), Input::File(folder().join(name))).unwrap()
-}
-
-fn examples(text: &str) -> Result<Examples, FitError> {
-    let input = Input::Bytes { name: "text".into(), bytes: text.as_bytes().into() };
-    read_from(&RunConfig::default(), input)
-}
-
-/// Examples with real labels, with the tasks that a config declares.
-fn read_from(config: &RunConfig, input: Input) -> Result<Examples, FitError> {
-    let mut reader = config.reader(vec![input], labels(Labels::Real)).unwrap();
-    Examples::read(&mut reader, &config.declared_tasks().unwrap())
 }
 
 fn number(value: &Value) -> f64 {
@@ -103,10 +91,6 @@ fn config_of(case: &Value) -> RunConfig {
         "tolerance": 1e-15, "max-iterations": 20_000,
     } } }))
     .unwrap()
-}
-
-fn convex(parameters: Value) -> ConvexConfig {
-    serde_json::from_value(parameters).unwrap()
 }
 
 fn close(what: &str, found: f64, expected: f64, scale: f64) {
@@ -190,78 +174,6 @@ fn the_coefficients_solve_the_equation_of_sylvester() {
     }
     assert!(fitted.objectives.len() <= 2, "one exact step is enough: {}", fitted.status);
 }
-
-/// Made-up tasks with `shared` inputs or their own, a share of the outputs `missing`, and labels of two classes or
-/// real ones.
-fn made_up(seed: u64, shared: bool, missing: f64, classes: bool) -> Examples {
-    let (tasks, features, count) = (4, 6, 14);
-    let mut rng = generator(seed, 0);
-    let mut draw = || rng.random_range(-1.0..1.0);
-    // Weights in two dimensions.
-    let (left, right): (Vec<f64>, Vec<f64>) =
-        ((0..2 * features).map(|_| draw()).collect(), (0..2 * tasks).map(|_| draw()).collect());
-    let mut text = String::new();
-    for _ in 0..count {
-        let mut x: Vec<f64> = (0..features).map(|_| draw()).collect();
-        for task in 0..tasks {
-            if !shared {
-                x = (0..features).map(|_| draw()).collect();
-            }
-            let weight =
-                |feature: usize| (0..2).map(|k| left[2 * feature + k] * right[2 * task + k]).sum::<f64>();
-            let y = x.iter().enumerate().map(|(at, x)| 3.0 * weight(at) * x).sum::<f64>() + 0.3 * draw();
-            if f64::midpoint(draw(), 1.0) < missing {
-                continue;
-            }
-            let y = if classes { y.signum() } else { y + 1.0 };
-            let x: Vec<String> = x.iter().enumerate().map(|(at, x)| format!("{}:{x}", at + 1)).collect();
-            text += &format!("{y} task:t{task} {}\n", x.join(" "));
-        }
-    }
-    examples(&text).unwrap()
-}
-
-const PENALTIES: [&str; 9] = [
-    r#"{"schatten": {"p": 1}}"#,
-    r#"{"schatten": {"p": 2}}"#,
-    r#"{"schatten": {"p": 1.5}}"#,
-    r#""trace-one""#,
-    r#"{"cluster": {"clusters": 2, "mean": 0.5, "between": 1, "within": 8}}"#,
-    r#"{"log-det": {"mu": 0.5, "tau": 1}}"#,
-    r#"{"fixed": {"interaction": {"graph": {"edges": [["t0", "t1"], ["t1", "t2", 2]]}}}}"#,
-    r#""none""#,
-    r#""rows""#,
-];
-
-/// Every penalty on every kind of data with every loss, some kernels, with and without intercepts and barriers.
-fn for_every_problem(mut visit: impl FnMut(&str, &ConvexConfig, &Examples)) {
-    for (seed, (shared, missing)) in [(true, 0.0), (true, 0.3), (false, 0.0)].into_iter().enumerate() {
-        for loss in ["squares", "logistic", "hinge"] {
-            let examples = made_up(seed as u64, shared, missing, loss != "squares");
-            for penalty in PENALTIES {
-                for (kernel, ridge, delta) in
-                    [(r#""linear""#, 0.0, 0.0), (r#"{"gaussian": {"gamma": 0.5}}"#, 0.1, 0.05)]
-                {
-                    if penalty.contains("rows") && kernel.contains("gaussian") {
-                        continue;
-                    }
-                    let parameters = json!({
-                        "loss": loss, "lambda": 0.3, "ridge": ridge, "delta": delta,
-                        "intercept": seed != 1 || ridge > 0.0, "tolerance": 1e-8, "max-iterations": 20_000,
-                        "penalty": serde_json::from_str::<Value>(penalty).unwrap(),
-                        "kernel": serde_json::from_str::<Value>(kernel).unwrap(),
-                        "weights": if ridge > 0.0 { "mean" } else { "sum" },
-                    });
-                    let name = format!("shared {shared}, missing {missing}: {parameters}");
-                    visit(&name, &convex(parameters), &examples);
-                }
-            }
-        }
-    }
-}
-
-/// How close a fit must come to the minimum, and two fits to each other.
-const PROMISED: f64 = 1e-6;
 
 #[test]
 fn the_objective_never_increases_and_starts_do_not_matter() {

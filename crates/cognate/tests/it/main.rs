@@ -45,4 +45,5 @@ mod uncertainty;
 mod unusual;
 mod vectors;
 mod version_1;
+mod weighted_fits;
 mod weights;

@@ -1,10 +1,12 @@
 //! Tables in someone else's memory and examples given one by one: the same rows as a stream, or refused as a whole.
 
+use cognate::internal::generator;
 use cognate::run::RunOptions;
 use cognate::stream::{
     Batch, FeatureValue, Features, Indices, Labels, Memory, RowTasks, Table, TableError, Values,
 };
 use cognate::{Example, Model, RunConfig, Stream, TaskId};
+use rand::RngExt as _;
 
 /// Three rows: tasks 7, b, 7.
 const STARTS: [i32; 4] = [0, 2, 3, 5];
@@ -225,4 +227,53 @@ fn rows_by_number_come_in_any_order() {
     );
     rows.learn(&mut ()).unwrap();
     assert_eq!(model.learner().as_inspect().weights(TaskId(0)), [(0, 2.0), (4, 1.0)]);
+}
+
+/// Rows that have the features of a row just before are not looked for again, wherever their weights have gone meanwhile.
+#[test]
+fn rows_that_are_alike_teach_what_they_teach_one_by_one() {
+    const ROWS: usize = 1500;
+    for (learner, width) in [("adaptive", 20), ("adaptive", 130), ("perceptron", 20), ("adaptive", 3)] {
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        let (mut names, mut labels) = (Vec::new(), Vec::new());
+        let mut rng = generator(width as u64, 0);
+        for row in 0..ROWS {
+            // Most rows are dense; some have others beside, new ones among them, or lack some, and two tasks take turns.
+            let kind = rng.random_range(0..20);
+            let dense = (0..width as i32).filter(|at| kind != 0 || at % 3 == 0);
+            let beside = if kind == 1 { vec![200 + row as i32] } else { Vec::new() };
+            for index in dense.chain(beside) {
+                indices.push(index);
+                values.push(rng.random_range(-1.0..1.0));
+            }
+            starts.push(indices.len() as i32);
+            names.push(if row % 97 < 60 { row % 2 } else { row % 5 });
+            labels.push(if values[starts[row] as usize] > 0.1 { 1.0 } else { -1.0 });
+        }
+        let (mut whole, mut single) = (
+            model(&format!(r#"{{"learner": "{learner}"}}"#)),
+            model(&format!(r#"{{"learner": "{learner}"}}"#)),
+        );
+        let mut tasks = RowTasks::new(whole.tasks());
+        names.iter().for_each(|name| tasks.push(whole.tasks(), &name.to_string()).unwrap());
+        let table = Table::Sparse {
+            starts: Indices::I32(&starts),
+            indices: Indices::I32(&indices),
+            values: Values::F64(&values),
+            columns: 200 + ROWS,
+        };
+        let mut stream =
+            whole.table(&table, &tasks).unwrap().labelled(Values::F64(&labels), Labels::Required).unwrap();
+        whole.learn(&mut stream, &RunOptions::default(), &mut ()).unwrap();
+        for (row, (name, label)) in names.iter().zip(&labels).enumerate() {
+            let range = starts[row] as usize..starts[row + 1] as usize;
+            let features: Vec<(u32, f64)> = indices[range.clone()]
+                .iter()
+                .map(|at| *at as u32)
+                .zip(values[range].iter().copied())
+                .collect();
+            single.learn_one(&name.to_string(), &features, *label).unwrap();
+        }
+        assert!(whole.to_bytes() == single.to_bytes(), "{learner} {width}");
+    }
 }

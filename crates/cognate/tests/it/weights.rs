@@ -283,9 +283,11 @@ fn learners_that_know_nothing_of_weights_say_so() {
             assert_eq!((model.rounds(), model.tasks().len()), (0, 0), "the model is unchanged");
         }
     }
-    let mut weighted = memory(samples(1, 2, 3, 10).iter().map(|sample| (sample, 2.0)));
-    let error = Examples::read(&mut weighted, &Tasks::open()).unwrap_err();
-    assert_eq!(error.to_string(), "`convex` knows nothing of weights, and examples have some");
+    let mut moved = Memory::new();
+    let sample = &samples(1, 2, 3, 10)[0];
+    moved.push("a", example(sample, 1.0, 0.5));
+    let error = Examples::read(&mut moved, &Tasks::open()).unwrap_err();
+    assert_eq!(error.to_string(), "`convex` knows nothing of offsets, and examples have some");
 }
 
 #[test]

@@ -12,6 +12,14 @@ impl<V: TableValue> IndexMap<V> {
         V::LISTED > 0 && self.factor == 0
     }
 
+    /// Whether keys are those of the list, all of them and in order, as those of dense rows are: their places count up from 1.
+    #[inline]
+    pub(super) fn are_listed(&self, keys: &[u32]) -> bool {
+        let listed = CacheLine::fours(&self.lines).get(1..=self.in_tail as usize).unwrap_or_default();
+        let same = |one: usize| listed[one][V::FIRST_KEY] == keys[one];
+        listed.len() == keys.len() && (0..keys.len()).all(same)
+    }
+
     /// The place of a key in a list.
     #[inline]
     pub(super) fn find_listed(&self, key: u32) -> u32 {

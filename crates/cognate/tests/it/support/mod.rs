@@ -7,6 +7,7 @@ pub(crate) mod matrices;
 pub(crate) mod model_files;
 pub(crate) mod p_norm;
 pub(crate) mod plain;
+pub(crate) mod problems;
 pub(crate) mod readers;
 pub(crate) mod samples;
 pub(crate) mod texts;
