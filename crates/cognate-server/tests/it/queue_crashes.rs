@@ -48,7 +48,7 @@ fn create(world: World) -> Engine<World> {
 /// All of a state that is saved.
 fn bytes(engine: &Engine<World>) -> [Vec<u8>; 3] {
     let state = engine.state();
-    let state = state.read().unwrap();
+    let state = state.read();
     let [queue, activity] = [rmp_serde::to_vec_named(&state.queue), rmp_serde::to_vec_named(&state.activity)];
     [state.model.to_bytes(), queue.unwrap(), activity.unwrap()]
 }
@@ -84,7 +84,7 @@ fn execute(engine: &mut Engine<World>, deed: &Deed, time: u64) -> bool {
 /// An item that waits, or was answered.
 fn some_item(engine: &Engine<World>, rng: &mut SmallRng) -> Option<ItemId> {
     let state = engine.state();
-    let state = state.read().unwrap();
+    let state = state.read();
     let queue = &state.queue;
     let said = queue.held().iter().chain(queue.said()).map(|said| said.id);
     let known: Vec<ItemId> = queue.items().keys().copied().chain(said).collect();
@@ -140,7 +140,7 @@ fn lives(seed: u64, trouble: impl Fn(u64) -> Trouble) -> usize {
         for (deed, time) in &done {
             let was_learnt = matches!(deed, Deed::Act(Wish::Undo(id)) if {
                 let state = replayed.state();
-                let state = state.read().unwrap();
+                let state = state.read();
                 state.queue.said().iter().any(|said| said.id == *id)
             });
             retracted += usize::from(was_learnt);
@@ -167,7 +167,7 @@ fn what_people_said_survives_calls_that_fail() {
 
 /// The items that wait, in order.
 fn waiting(engine: &Engine<World>) -> Vec<ItemId> {
-    engine.state().read().unwrap().queue.items().keys().copied().collect()
+    engine.state().read().queue.items().keys().copied().collect()
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn an_answer_that_was_taken_back_leaves_no_trace() {
     for engine in [&mut with, &mut without] {
         engine.release_due(20 + 30_000);
     }
-    assert_eq!(with.state().read().unwrap().queue.learnt, 2);
+    assert_eq!(with.state().read().queue.learnt, 2);
     assert!(bytes(&with)[0] != bytes(&without)[0]);
     assert_eq!(wish(&mut with, Wish::Undo(ids[0]), 40_000).unwrap().outcome, Outcome::Retracted);
     assert!(bytes(&with)[0] == bytes(&without)[0], "what was taken back is not learnt");
@@ -216,7 +216,7 @@ fn ten_more_answers_release_one() {
     for (at, id) in waiting(&engine).into_iter().enumerate() {
         wish(&mut engine, Wish::Answer { id, label: 1.0 }, 10).unwrap();
         engine.release_due(10);
-        let learnt = engine.state().read().unwrap().queue.learnt;
+        let learnt = engine.state().read().queue.learnt;
         assert_eq!(learnt, (at as u64 + 1).saturating_sub(10));
     }
 }
