@@ -211,18 +211,19 @@ impl<D: Disk + Clone> Engine<D> {
         queue.restore();
         queue.retracted = without;
         let (snapshot_seq, pending) = (snapshot.seq, memory.waiting());
-        let state = Arc::new(Shared::new(State { model, activity, seq, snapshot_seq, pending, queue }));
+        let state = Arc::new(Shared::new(State { model, activity, seq, snapshot_seq, pending, queue, stopped: None }));
         let (mut stopped, mut retracted) = (None, BTreeSet::new());
         let (store, recovered) = opening.replay(|number, bytes| {
             let entry = Entry::from_bytes(bytes).map_err(|error| error.to_string())?;
             retracts(&entry, &mut retracted);
             let applied = apply(&state, &mut memory, &options, number, (entry, None));
-            if let Err(failure) = applied.1 {
-                note_stop(&mut stopped, &failure);
+            if let Some(cause) = applied.1.as_ref().err().and_then(stops) {
+                stopped.get_or_insert(cause.to_owned());
             }
             seq = number;
             Ok(())
         })?;
+        state.write().stopped.clone_from(&stopped);
         let (group, flushed) = (Group::default(), Flushed::default());
         let (saving, folder) = (snapshot_seq, folder.to_owned());
         let engine =
@@ -238,6 +239,7 @@ impl<D: Disk + Clone> Engine<D> {
             snapshot_seq: 0,
             pending: 0,
             queue: Queue::default(),
+            stopped: None,
         }));
         let (memory, group) = (Memory::default(), Group::default());
         let (flushed, folder) = (Flushed::default(), folder.to_owned());
@@ -260,6 +262,7 @@ impl<D: Disk + Clone> Engine<D> {
                 snapshot_seq: 0,
                 pending: 0,
                 queue: Queue::default(),
+                stopped: None,
             };
             std::mem::replace(&mut *theirs, empty)
         };
@@ -269,9 +272,12 @@ impl<D: Disk + Clone> Engine<D> {
         (self.saving, self.stopped) = (saving, stopped);
     }
 
-    /// From here on nothing is learnt.
+    /// From here on nothing is learnt; readers know it before anybody is refused.
     pub(super) fn stop_learning(&mut self, cause: &str) {
-        self.stopped.get_or_insert(cause.to_owned());
+        if self.stopped.is_none() {
+            self.stopped = Some(cause.to_owned());
+            self.state.write().stopped = Some(cause.to_owned());
+        }
     }
 
     /// What readers see.
@@ -410,7 +416,7 @@ impl<D: Disk + Clone> Engine<D> {
             self.flushed.groups.push((examples, began.elapsed().as_secs_f64()));
             self.flushed.bytes += bytes;
             if let Err(error) = written {
-                self.stopped.get_or_insert(error.to_string());
+                self.stop_learning(&error.to_string());
             }
         }
     }
@@ -602,8 +608,8 @@ impl<D: Disk + Clone> Engine<D> {
             let (options, seq) = (self.options, self.seq + 1);
             let (seq, learnt) = apply(&self.state, &mut self.memory, &options, seq, (entry, prepared));
             self.seq = seq;
-            if let Err(failure) = &learnt {
-                note_stop(&mut self.stopped, failure);
+            if let Some(cause) = learnt.as_ref().err().and_then(stops) {
+                self.stop_learning(cause);
             }
             to.tell(seq, learnt);
         }
@@ -665,11 +671,9 @@ impl To {
     }
 }
 
-/// A learner that has diverged learns nothing more that would be of use.
-fn note_stop(stopped: &mut Option<String>, failure: &Failure) {
-    if matches!(failure.code, Code::Unavailable | Code::Internal) {
-        stopped.get_or_insert(failure.message.clone());
-    }
+/// Why a failure stops learning, if it does: a learner that has diverged learns nothing more that would be of use.
+fn stops(failure: &Failure) -> Option<&str> {
+    matches!(failure.code, Code::Unavailable | Code::Internal).then_some(&failure.message)
 }
 
 /// The place of a failure in a request of labels.

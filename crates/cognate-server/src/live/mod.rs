@@ -65,6 +65,8 @@ pub struct State {
     pub pending: usize,
     /// Examples that wait for people.
     pub queue: Queue,
+    /// Why nothing is learnt any more, if so.
+    pub stopped: Option<String>,
 }
 
 /// What a person wishes.

@@ -55,7 +55,6 @@ pub struct Live {
 struct Status {
     memory_bytes: AtomicUsize,
     queued_bytes: AtomicUsize,
-    stopped: Mutex<Option<String>>,
     /// Whether the last snapshot is made without being asked for.
     leave: AtomicBool,
 }
@@ -135,6 +134,7 @@ impl Live {
             oldest: None,
             writing: None,
             alerts: None,
+            has_told_stop: false,
         };
         worker.tell();
         let work = move || {
@@ -175,7 +175,7 @@ impl Live {
     pub fn summary(&self) -> Summary {
         Summary {
             memory_bytes: self.status.memory_bytes.load(Ordering::Relaxed),
-            stopped: lock(&self.status.stopped).clone(),
+            stopped: self.read().stopped.clone(),
         }
     }
 
@@ -265,6 +265,7 @@ struct Worker<D: Disk> {
     writing: Option<(JoinHandle<Result<u64, StoreError>>, Instant)>,
     /// Alerts that were told.
     alerts: Option<u64>,
+    has_told_stop: bool,
 }
 
 impl<D: Disk + Clone + Send + 'static> Worker<D> {
@@ -423,13 +424,10 @@ impl<D: Disk + Clone + Send + 'static> Worker<D> {
         let (waiting, dropped) = self.engine.pending();
         self.metrics.pending(waiting, dropped);
         self.status.memory_bytes.store(self.engine.memory_bytes(), Ordering::Relaxed);
-        let mut stopped = lock(&self.status.stopped);
-        if stopped.is_none()
-            && let Some(cause) = self.engine.stopped()
-        {
+        if let Some(cause) = self.engine.stopped().filter(|_| !self.has_told_stop) {
             error!(model = self.metrics.model(), cause, "learning has stopped");
             self.metrics.poisoned();
-            *stopped = Some(cause.to_owned());
+            self.has_told_stop = true;
         }
     }
 }
