@@ -6,7 +6,7 @@ use clap::Args;
 use crate::cargo::{cargo, root, target};
 use crate::forward::GENERATE;
 use crate::steps::Steps;
-use crate::{fuzz, python};
+use crate::{fuzz, page, python};
 
 /// Options of the command.
 #[derive(Args)]
@@ -14,6 +14,9 @@ pub(crate) struct Options {
     /// Leave the fuzz run out
     #[arg(long)]
     pub(crate) no_fuzz: bool,
+    /// Leave the dashboard out: its files as bundled, and its tests in a browser
+    #[arg(long)]
+    pub(crate) no_page: bool,
     /// Leave the Python package out
     #[arg(long)]
     pub(crate) no_python: bool,
@@ -36,6 +39,10 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let check = |command: &str| GENERATE.run(command, &["--check"]);
     steps.step("generated files", || Ok(check("schema")? & check("docs")?))?;
     steps.step("the lab, quickly", lab)?;
+    if !options.no_page {
+        steps.step("the dashboard's files", || page::vendor(&page::Options { check: true }))?;
+        steps.step("the dashboard in a browser", || page::browser(&page::Browser::default()))?;
+    }
     if !options.no_python {
         steps.step("Python package", || python::run(&python::Options::default()))?;
     }

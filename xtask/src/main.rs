@@ -10,6 +10,7 @@ mod ci;
 mod dist;
 mod forward;
 mod fuzz;
+mod page;
 mod python;
 mod steps;
 mod test;
@@ -41,6 +42,10 @@ enum Command {
     Docs(Words),
     /// Build the Python package, install it in a clean environment, run its tests
     Python(python::Options),
+    /// Bundle the dashboard from its sources and pinned packages; node and npm are needed
+    Vendor(page::Options),
+    /// Test the dashboard in Chromium, and keep pictures of it
+    Browser(page::Browser),
     /// Fuzz the parsers and the model loader for a while, or try forged model files
     Fuzz(fuzz::Options),
     /// Measure `cognate` beside Vowpal Wabbit, scikit-learn, River and a bare parse
@@ -76,6 +81,8 @@ fn main() -> ExitCode {
         Command::Schema(words) => GENERATE.forward("schema", &words),
         Command::Docs(words) => GENERATE.forward("docs", &words),
         Command::Python(options) => python::run(&options),
+        Command::Vendor(options) => page::vendor(&options),
+        Command::Browser(options) => page::browser(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Bench(words) => MEASURE.forward("bench", &words),
         Command::Real(words) => MEASURE.forward("real", &words),

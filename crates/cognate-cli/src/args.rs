@@ -665,6 +665,12 @@ pub(crate) struct DemoArgs {
     /// Seed of the stream
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
+    /// Instead, serve a made stream that goes on learning, to look at and to label in a browser
+    #[arg(long, conflicts_with_all = ["out", "stream", "picture"])]
+    pub(crate) serve: bool,
+    /// Where to listen with --serve; port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117", requires = "serve")]
+    pub(crate) listen: std::net::SocketAddr,
 }
 
 /// `cognate parse`.

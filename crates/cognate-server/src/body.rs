@@ -44,6 +44,8 @@ pub struct Reading {
     pub purpose: Purpose,
     /// Most features of an example.
     pub max_features: usize,
+    /// Whether `?` may stand for a label that is not known.
+    pub takes_unknown: bool,
 }
 
 /// The text of a body.

@@ -1,18 +1,20 @@
 //! What is an entry of the log? What one request changes.
 //!
 //! ```text
-//! kind   u8      1 learn, 2 label, 3 remember, 4 forget
+//! kind   u8      1 learn, 2 label, 3 remember, 4 forget, 5 queue
 //! time   u64     when the request came, in milliseconds since 1970
 //! key    u8      1 if a key follows: 16 bytes, and 8 bytes of a hash of the body
 //! rest           learn: examples
 //!                label: whose they are, ids of which nothing is remembered, ids learnt before, examples
 //!                remember: whose they are, examples
 //!                forget: task
+//!                queue: what `queue_entry` says
 //! ```
 //!
 //! A text is a count of bytes and UTF-8, ids are a count and so many texts, examples are a count and then what `examples` says.
 
 use crate::examples::{Bytes, ExampleReader, Examples, NotWhole, push_count, push_text};
+use crate::queue_entry::QueueChange;
 
 /// What tells a request that is sent again from another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +26,7 @@ pub struct Key {
 }
 
 /// What one request changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// When it came, in milliseconds since 1970.
     pub time: u64,
@@ -35,9 +37,9 @@ pub struct Entry {
 }
 
 /// A change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// Labelled examples are learnt.
+    /// Examples are learnt; those without a label are predicted, and may be asked for.
     Learn(Examples),
     /// Remembered examples got their labels, and are learnt.
     Label(String, Examples, Told),
@@ -45,6 +47,8 @@ pub enum Change {
     Remember(String, Examples),
     /// A task is forgotten.
     Forget(String),
+    /// People answer what they are asked.
+    Queue(QueueChange),
 }
 
 /// Ids of a request of labels that taught nothing.
@@ -61,7 +65,8 @@ impl Change {
     pub fn learnt(&self) -> usize {
         match self {
             Self::Learn(examples) | Self::Label(_, examples, _) => examples.count,
-            Self::Remember(..) | Self::Forget(_) => 0,
+            Self::Queue(QueueChange::Release(answers)) => answers.len(),
+            Self::Remember(..) | Self::Forget(_) | Self::Queue(_) => 0,
         }
     }
 }
@@ -70,6 +75,7 @@ const LEARN: u8 = 1;
 const LABEL: u8 = 2;
 const REMEMBER: u8 = 3;
 const FORGET: u8 = 4;
+const QUEUE: u8 = 5;
 
 fn push_examples(bytes: &mut Vec<u8>, examples: &Examples) {
     push_count(bytes, examples.count as u64);
@@ -85,6 +91,7 @@ impl Entry {
             Change::Label(_, examples, _) => (LABEL, examples.bytes.len()),
             Change::Remember(_, examples) => (REMEMBER, examples.bytes.len()),
             Change::Forget(task) => (FORGET, task.len()),
+            Change::Queue(_) => (QUEUE, 0),
         };
         let mut bytes = Vec::with_capacity(room + 64);
         bytes.push(kind);
@@ -109,6 +116,7 @@ impl Entry {
                 push_examples(&mut bytes, examples);
             }
             Change::Forget(task) => push_text(&mut bytes, task),
+            Change::Queue(change) => change.push(&mut bytes),
         }
         bytes
     }
@@ -143,6 +151,7 @@ impl Entry {
                 }
                 Change::Forget(task)
             }
+            QUEUE => Change::Queue(QueueChange::read(rest)?),
             _ => return Err(NotWhole),
         };
         Ok(Self { time, key, change })
@@ -170,6 +179,7 @@ fn examples(mut rest: Bytes<'_>) -> Result<Examples, NotWhole> {
 mod tests {
     use super::*;
     use crate::examples::{Row, RowFeatures};
+    use crate::queue_entry::{Answered, ItemId};
     use cognate::model::Beside;
 
     #[test]
@@ -180,6 +190,25 @@ mod tests {
         examples.push(&Row { task, label, id, beside: Beside::default(), features });
         let told = Told { unknown: vec!["m-2".to_owned()], again: vec!["m-3".to_owned(), String::new()] };
         let key = Some(Key { key: [7; 16], body: [9; 8] });
+        let id = ItemId { seq: 7, at: 300 };
+        let (whose, by) = ("team/".to_owned(), "anna".to_owned());
+        let answered = Answered { id, whose, by, margin: -0.25, random: true, example: examples.clone() };
+        for change in [
+            QueueChange::Answer(answered),
+            QueueChange::Release(vec![1, 300]),
+            QueueChange::Skip(id),
+            QueueChange::ComeBack(id),
+            QueueChange::Undo(9),
+            QueueChange::Retract(u64::MAX),
+        ] {
+            let entry = Entry { time: 7, key: None, change: Change::Queue(change) };
+            let bytes = entry.to_bytes();
+            assert_eq!(Entry::from_bytes(&bytes), Ok(entry));
+            for at in 0..bytes.len() {
+                assert_eq!(Entry::from_bytes(&bytes[..at]), Err(NotWhole), "cut at {at}");
+            }
+            assert_eq!(Entry::from_bytes(&[&bytes[..], &[0]].concat()), Err(NotWhole));
+        }
         for (key, change) in [
             (key, Change::Learn(examples.clone())),
             (None, Change::Label("team/".to_owned(), examples.clone(), told)),

@@ -8,7 +8,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `body` | what do the bodies of requests say? JSON straight into the form of the log |
-//! | `examples`, `entry` | what is in the log, byte by byte? |
+//! | `examples`, `entry`, `queue_entry` | what is in the log, byte by byte? |
 //! | `live/` | how does a model learn live, and survive a crash? |
 //! | `folder` | what is in a data folder, and who may use it? |
 //! | `tokens` | who may do what? |
@@ -34,6 +34,7 @@ pub mod http;
 pub mod layout;
 pub mod live;
 pub mod metrics;
+pub mod queue_entry;
 pub mod tokens;
 
 pub use app::{ServeError, ServeOptions};

@@ -51,7 +51,7 @@ const REASONS: [&str; 10] = [
     "unsupported_media_type",
 ];
 /// Kinds of drift that are told.
-const DRIFTS: [&str; 3] = ["loss", "moved", "unknown_features"];
+const DRIFTS: [&str; 1] = ["loss"];
 
 fn seconds() -> Histogram {
     Histogram::new([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0])
@@ -169,8 +169,6 @@ impl Metrics {
         for kind in DRIFTS {
             drop(self.drifts.get_or_create(&OfKind { model: model.to_owned(), kind: kind.to_owned() }));
         }
-        drop(self.queue.get_or_create(&of()));
-        drop(self.leases.get_or_create(&of()));
         ModelMetrics {
             model: model.into(),
             learned: self.learned.get_or_create_owned(&of()),
@@ -179,6 +177,9 @@ impl Metrics {
             rejected: self.rejected.clone(),
             error: self.error.get_or_create_owned(&of()),
             tasks: self.tasks.get_or_create_owned(&of()),
+            queue: self.queue.get_or_create_owned(&of()),
+            leases: self.leases.get_or_create_owned(&of()),
+            drifts: self.drifts.clone(),
             pending: self.pending.get_or_create_owned(&of()),
             dropped: self.dropped.get_or_create_owned(&of()),
             syncs: self.syncs.get_or_create_owned(&of()),
@@ -240,6 +241,9 @@ pub struct ModelMetrics {
     rejected: Family<OfReason, Counter>,
     error: FloatGauge,
     tasks: Gauge,
+    queue: Gauge,
+    leases: Counter,
+    drifts: Family<OfKind, Counter>,
     pending: Gauge,
     dropped: Counter,
     syncs: Histogram,
@@ -270,6 +274,19 @@ impl ModelMetrics {
 
     pub(crate) fn tasks(&self, tasks: usize) {
         self.tasks.set(i64::try_from(tasks).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn queue(&self, items: usize) {
+        self.queue.set(i64::try_from(items).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn drift(&self, kind: &str) {
+        let of = OfKind { model: self.model.to_string(), kind: kind.to_owned() };
+        self.drifts.get_or_create(&of).inc();
+    }
+
+    pub(crate) fn leases_expired(&self, leases: u64) {
+        self.leases.inc_by(leases);
     }
 
     pub(crate) fn pending(&self, waiting: usize, dropped: u64) {

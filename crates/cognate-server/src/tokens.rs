@@ -156,7 +156,7 @@ fn hash(secret: &str) -> [u8; 32] {
 }
 
 /// Bytes as hexadecimal digits.
-struct Hex<'a>(&'a [u8]);
+pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,5 +1,8 @@
 //! `cognate demo`: related tasks with one outlier, learnt by a Perceptron in three ways, and by the default learner.
 
+mod readers;
+mod serve;
+
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
@@ -48,6 +51,9 @@ fn perceptron(interaction: &serde_json::Value) -> serde_json::Value {
 
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs, quiet: bool) -> anyhow::Result<()> {
+    if args.serve {
+        return serve::run(args, quiet);
+    }
     let made = Related { seed: args.seed, ..STREAM }.generate();
     if let Some(path) = &args.stream {
         write_stream(path, &made).with_context(|| format!("--stream {}", path.display()))?;

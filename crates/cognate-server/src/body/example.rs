@@ -72,6 +72,8 @@ impl<'de> Visitor<'de> for One<'_> {
         if found.reading.purpose == Purpose::Learn && label.is_none() {
             return Err(found.problem(&Problem::NoLabel { found: "none".to_owned() }));
         }
+        // `?` stands for a label that is not known.
+        let label = label.filter(|label| !label.is_nan());
         let features = features.as_row();
         found.out.push(&Row { task: task.as_deref(), label, id: id.as_deref(), beside, features });
         Ok(())
@@ -141,6 +143,9 @@ impl<'de> Visitor<'de> for Name<'_> {
     }
 }
 
+/// The label of an example that has none.
+const UNKNOWN: &str = "?";
+
 /// A number under a key.
 pub(super) struct Number<'f>(pub(super) &'f mut Found, pub(super) &'static str);
 
@@ -184,6 +189,9 @@ impl Visitor<'_> for Number<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<f64, E> {
+        if self.1 == "label" && text == UNKNOWN && self.0.reading.takes_unknown {
+            return Ok(f64::NAN);
+        }
         Err(self.refuse(shown(text)))
     }
 

@@ -78,7 +78,7 @@ impl<'de> Visitor<'de> for OneLabel<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let found = self.0;
         // The same rules as in an example.
-        let reading = Reading { purpose: Purpose::Learn, max_features: 0 };
+        let reading = Reading { purpose: Purpose::Learn, max_features: 0, takes_unknown: false };
         let mut inner = Found::new(reading);
         let (mut id, mut label) = (None, None);
         let mut read = || -> Result<(), A::Error> {

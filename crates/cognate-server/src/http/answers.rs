@@ -31,6 +31,9 @@ pub(super) struct ModelsAnswer {
     pub(super) models: BTreeMap<String, SummaryAnswer>,
 }
 
+/// Points of the curve of a model.
+const CURVE: usize = 64;
+
 /// A model.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SummaryAnswer {
@@ -43,6 +46,14 @@ pub(super) struct SummaryAnswer {
     /// Mistakes per example; where labels are numbers, the root of the mean squared error. Missing before the first example
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<f64>,
+    /// What labels are: classes or numbers
+    pub(super) labels: String,
+    /// The error of who always answers the label that came most often; missing where labels are numbers, and for a token with a
+    /// task prefix
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) constant_error: Option<f64>,
+    /// Examples, and mistakes among them, along the way; nothing for a token with a task prefix
+    pub(super) curve: Vec<[u64; 2]>,
     /// Number of tasks
     pub(super) tasks: usize,
     /// Last entry of the log that was applied
@@ -51,6 +62,8 @@ pub(super) struct SummaryAnswer {
     pub(super) snapshot_seq: u64,
     /// Predicted examples that wait for their labels
     pub(super) pending: usize,
+    /// Examples that wait for people
+    pub(super) queue: usize,
     /// Bytes held for the model, about
     pub(super) memory_bytes: usize,
     /// Why nothing is learnt any more, if so
@@ -69,7 +82,8 @@ impl SummaryAnswer {
             (metrics.total().examples, metrics.total().mistakes, model.tasks().len());
         let real = model.kind() == Some(cognate::fit::Kind::Regression);
         let mut error = if real { metrics.total().rmse() } else { Some(metrics.total().error()) };
-        let mut memory_bytes = model.heap_bytes() + state.activity.heap_bytes() + summary.memory_bytes;
+        let mut memory_bytes = model.heap_bytes() + state.activity.heap_bytes() + state.queue.heap_bytes();
+        memory_bytes += summary.memory_bytes;
         if !who.sees_all() {
             let own = model.tasks().names().enumerate().filter(|(_, name)| who.sees(name));
             let tallies = own.map(|(at, _)| metrics.task(TaskId(at as u32)));
@@ -87,10 +101,14 @@ impl SummaryAnswer {
             examples,
             mistakes,
             error: error.filter(|error| examples > 0 && error.is_finite()),
+            labels: if real { "numbers" } else { "classes" }.to_owned(),
+            constant_error: metrics.total().constant_error().filter(|_| who.sees_all() && !real),
+            curve: if who.sees_all() { state.activity.course().curve(CURVE) } else { Vec::new() },
             tasks,
             seq: state.seq,
             snapshot_seq: state.snapshot_seq,
             pending: if who.sees_all() { state.pending } else { 0 },
+            queue: state.queue.items().values().filter(|item| who.sees(&item.task)).count(),
             memory_bytes,
             stopped: summary.stopped,
         }
@@ -120,13 +138,21 @@ pub(super) struct LearnedAnswer {
     pub(super) seq: u64,
     /// Examples learnt
     pub(super) learned: usize,
-    /// Their margins before learning
+    /// Margins of all examples before learning
     pub(super) margins: Vec<f64>,
+    /// Examples whose label is `?`, which were only predicted; people are asked for some of them; missing where there are none
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unlabelled: Option<usize>,
 }
 
 impl From<Answer> for LearnedAnswer {
-    fn from(Answer { seq, margins, .. }: Answer) -> Self {
-        Self { seq, learned: margins.len(), margins }
+    fn from(Answer { seq, margins, unlabelled, .. }: Answer) -> Self {
+        Self {
+            seq,
+            learned: margins.len() - unlabelled,
+            margins,
+            unlabelled: Some(unlabelled).filter(|count| *count > 0),
+        }
     }
 }
 
@@ -146,7 +172,7 @@ pub(super) struct LabelledAnswer {
 }
 
 impl From<Answer> for LabelledAnswer {
-    fn from(Answer { seq, margins, unknown, again }: Answer) -> Self {
+    fn from(Answer { seq, margins, unknown, again, .. }: Answer) -> Self {
         Self { seq, learned: margins.len(), margins, unknown, again }
     }
 }

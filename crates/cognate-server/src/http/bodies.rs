@@ -21,8 +21,8 @@ pub(super) struct LabelledExample {
     task: Option<Name>,
     /// Its features
     features: Features,
-    /// -1 and 1, or 0 and 1; or numbers, where the learner learns them
-    label: f64,
+    /// -1 and 1, or 0 and 1; or numbers, where the learner learns them; `?` where it is not known: people may be asked
+    label: LabelOrUnknown,
     /// How often it counts; 1 by default
     weight: Option<f64>,
     /// Added to its margin, and not learnt; 0 by default
@@ -31,6 +31,16 @@ pub(super) struct LabelledExample {
     time: Option<f64>,
     /// What it is called; not used where it is learnt at once
     id: Option<Name>,
+}
+
+/// A label.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "a schema is made of it")]
+enum LabelOrUnknown {
+    Known(f64),
+    /// `?`
+    Unknown(String),
 }
 
 /// Examples without labels.

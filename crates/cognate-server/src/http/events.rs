@@ -28,7 +28,9 @@ const QUIET: u32 = 20;
 pub(super) async fn follow(call: Call) -> Result<Response, Failure> {
     check_whole(&call)?;
     let live = call.model()?;
-    let events = Events { app: Arc::clone(&call.app), live, timer: interval(PERIOD), told: None, quiet: 0 };
+    let alerts = live.read().activity.alerts().raised;
+    let events =
+        Events { app: Arc::clone(&call.app), live, timer: interval(PERIOD), told: None, alerts, quiet: 0 };
     Ok(with_type(StatusCode::OK, "text/event-stream", Body::new(events)))
 }
 
@@ -39,6 +41,8 @@ struct Events {
     timer: Interval,
     /// The entry and the examples that were told last.
     told: Option<(u64, u64)>,
+    /// Alerts that were told, and those of before.
+    alerts: u64,
     quiet: u32,
 }
 
@@ -53,9 +57,16 @@ impl Events {
             (self.told, self.quiet) = (Some((seq, examples)), 0);
             let data = json!({
                 "seq": seq, "learned": learned, "examples": examples, "mistakes": mistakes, "tasks": tasks,
-                "pending": state.pending,
+                "pending": state.pending, "queue": state.queue.items().len(),
             });
-            return Some(format!("event: progress\nid: {seq}\ndata: {data}\n\n"));
+            let mut events = format!("event: progress\nid: {seq}\ndata: {data}\n\n");
+            let new = state.activity.alerts().iter().filter(|alert| alert.number > self.alerts);
+            for alert in new {
+                let data = json!({ "number": alert.number, "kind": alert.kind, "task": alert.task });
+                events += &format!("event: alert\ndata: {data}\n\n");
+            }
+            self.alerts = state.activity.alerts().raised;
+            return Some(events);
         }
         self.quiet += 1;
         self.quiet.is_multiple_of(QUIET).then(|| format!("event: tick\ndata: {}\n\n", json!({ "seq": seq })))

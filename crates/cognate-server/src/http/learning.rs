@@ -26,7 +26,11 @@ pub(super) fn check_writes(call: &Call) -> Result<(), Failure> {
 
 /// The examples of a body.
 async fn examples(call: &mut Call, purpose: Purpose) -> Result<(Examples, axum::body::Bytes), Failure> {
-    let reading = Reading { purpose, max_features: call.app.options.max_features };
+    let reading = Reading {
+        purpose,
+        max_features: call.app.options.max_features,
+        takes_unknown: purpose == Purpose::Learn,
+    };
     let kind = call.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let lines = match kind.as_str() {

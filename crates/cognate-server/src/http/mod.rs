@@ -7,18 +7,24 @@
 //! | `routes` | which routes are there? one list, from which the router and the description follow |
 //! | `call` | what is known of a request: who asks, the model, the body within its limits |
 //! | `answers`, `bodies`, `openapi` | what is sent and taken, and what does its schema say? |
-//! | `models`, `learning`, `tasks`, `events` | what does each route do? |
+//! | `page` | the dashboard |
+//! | `models`, `learning`, `tasks`, `map`, `queue`, `alerts`, `events` | what does each route do? |
 
+mod alerts;
 mod answers;
 mod bodies;
 mod call;
 mod events;
 mod learning;
 mod listen;
+mod map;
 mod models;
 mod openapi;
 mod pace;
+mod page;
+mod queue;
 mod routes;
 mod tasks;
 
 pub use listen::{Bound, serve};
+pub(crate) use map::Drawn;

@@ -69,7 +69,8 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
         if route.lines {
             kinds["application/x-ndjson"] = json!({ "schema": { "type": "string" } });
         }
-        operation["requestBody"] = json!({ "required": route.method != "PUT", "content": kinds });
+        operation["requestBody"] =
+            json!({ "required": route.method != "PUT" && !route.path.contains("/queue/"), "content": kinds });
     }
     match route.scope {
         Some(scope) => operation["security"] = json!([{ "token": [scope.name()] }]),

@@ -13,6 +13,7 @@ use cognate::RunConfig;
 use schemars::JsonSchema;
 use tracing::{debug, error};
 
+use super::alerts::AlertsAnswer;
 use super::answers::{
     CreatedAnswer, DeletedAnswer, ForgottenAnswer, LabelledAnswer, LearnedAnswer, MapAnswer, ModelsAnswer,
     PredictionsAnswer, ReadyAnswer, RelationsAnswer, SnapshotAnswer, SummaryAnswer, TaskAnswer, TasksAnswer,
@@ -20,7 +21,8 @@ use super::answers::{
 use super::bodies::{LabelsBody, LearnBody, PredictBody};
 use super::call::{Call, refusal};
 use super::openapi::{Sent, schema_of};
-use super::{events, learning, models, openapi, tasks};
+use super::queue::{ActBody, AnswerBody, DoneAnswer, LeaseAnswer, LeaseBody, QueueAnswer};
+use super::{alerts, events, learning, map, models, openapi, page, queue, tasks};
 use crate::app::App;
 use crate::failure::{Code, Failure};
 use crate::tokens::{Scope, Token};
@@ -122,8 +124,20 @@ routes! {
         "forgets a task: its own weights, its counts, its remembered examples";
     "GET" "/v1/models/{model}/relations", Some(Scope::Read), tasks::relations,
         sends::<RelationsAnswer>().with(&["near", "limit"]), "the strongest relations, of one task or of all";
-    "GET" "/v1/models/{model}/map", Some(Scope::Read), tasks::map, sends::<MapAnswer>(),
+    "GET" "/v1/models/{model}/map", Some(Scope::Read), map::map, sends::<MapAnswer>(),
         "all tasks in the plane, close together where they teach each other much";
+    "GET" "/v1/models/{model}/alerts", Some(Scope::Read), alerts::list,
+        sends::<AlertsAnswer>().with(&["limit"]), "tasks that err more than they used to, and whether learning has stopped";
+    "GET" "/v1/models/{model}/queue", Some(Scope::Label), queue::look, sends::<QueueAnswer>(),
+        "examples that wait for people, and what their answers say of the error";
+    "POST" "/v1/models/{model}/queue/lease", Some(Scope::Label), queue::lease,
+        sends::<LeaseAnswer>().takes::<LeaseBody>(), "items to be shown to one person, and to nobody else meanwhile";
+    "POST" "/v1/models/{model}/queue/{id}/answer", Some(Scope::Label), queue::answer,
+        sends::<DoneAnswer>().takes::<AnswerBody>(), "answers an item; learnt after ten more answers, or 30 s";
+    "POST" "/v1/models/{model}/queue/{id}/skip", Some(Scope::Label), queue::skip,
+        sends::<DoneAnswer>().takes::<ActBody>(), "puts an item at the end";
+    "POST" "/v1/models/{model}/queue/{id}/undo", Some(Scope::Label), queue::undo,
+        sends::<DoneAnswer>().takes::<ActBody>(), "takes an answer back, or a skip";
     "GET" "/v1/models/{model}/events", Some(Scope::Read), events::follow, sends_type("text/event-stream"),
         "what is learnt, as server-sent events, at most four a second; a tick when nothing happens";
     "GET" "/v1/models/{model}/snapshot", Some(Scope::Admin), models::download, sends_type("application/octet-stream"),
@@ -134,6 +148,8 @@ routes! {
         "metrics in the text format of Prometheus";
     "GET" "/healthz", None, models::alive, sends_type("text/plain"), "whether the server is alive";
     "GET" "/readyz", None, models::ready, sends::<ReadyAnswer>(), "whether everything can be asked, and why not";
+    "GET" "/", None, page::file, sends_type("text/html"), "the dashboard";
+    "GET" "/page/{file}", None, page::file, sends_type("text/javascript"), "what the dashboard is made of";
     "GET" "/openapi.json", None, openapi::describe, sends::<OpenApi>(), "this description";
 }
 

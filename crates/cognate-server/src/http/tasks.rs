@@ -7,13 +7,11 @@ use axum::response::Response;
 use cognate::TaskId;
 
 use super::answers::{
-    FeatureAnswer, ForgottenAnswer, MapAnswer, NearAnswer, PairAnswer, PointAnswer, RelationsAnswer,
-    TaskAnswer, TaskRow, TasksAnswer,
+    FeatureAnswer, ForgottenAnswer, NearAnswer, PairAnswer, RelationsAnswer, TaskAnswer, TaskRow, TasksAnswer,
 };
 use super::call::{Call, json, off_thread};
 use super::learning::{ask, check_writes};
 use crate::failure::{Code, Failure};
-use crate::layout::{Point, layout};
 use crate::live::{Job, State, TaskActivity, now};
 use crate::tokens::Token;
 
@@ -29,7 +27,7 @@ const PAIRED: usize = 500;
 const SORTS: [&str; 6] = ["name", "examples", "error", "recent_error", "trend", "last_seen"];
 
 /// A number in the query.
-fn number(call: &Call, name: &str, default: usize, most: usize) -> Result<usize, Failure> {
+pub(super) fn number(call: &Call, name: &str, default: usize, most: usize) -> Result<usize, Failure> {
     let Some(text) = call.parameter(name)? else { return Ok(default) };
     text.parse().ok().filter(|number| (1..=most).contains(number)).ok_or_else(|| {
         Failure::new(Code::OutOfRange, format!("?{name}={text}: expected a number from 1 to {most}")).at(name)
@@ -252,51 +250,6 @@ fn strongest(state: &State, most: usize, who: &Token) -> RelationsAnswer {
     let pair =
         |(strength, to, from): (f64, TaskId, TaskId)| PairAnswer { to: name(to), from: name(from), strength };
     RelationsAnswer { among: known.len(), pairs: pairs.into_iter().map(pair).collect() }
-}
-
-/// `GET /v1/models/{model}/map`
-pub(super) async fn map(call: Call) -> Result<Response, Failure> {
-    let (live, who) = (call.model()?, std::sync::Arc::clone(&call.who));
-    let told = off_thread(move || {
-        let (points, seq) = {
-            let state = live.read();
-            (points(&state, &who), state.seq)
-        };
-        // Who sees some tasks alone has pictures of their own, which are not remembered.
-        let mut placed: Vec<(String, Point)> =
-            points.iter().map(|point| (point.task.clone(), [point.x, point.y])).collect();
-        if who.sees_all() {
-            live.align(&mut placed);
-        }
-        let points = points.into_iter().zip(placed).map(|(point, (_, [x, y]))| PointAnswer { x, y, ..point });
-        MapAnswer { seq, points: points.collect() }
-    });
-    Ok(json(StatusCode::OK, &told.await?))
-}
-
-/// A point for every task that is seen, those with the most examples first.
-fn points(state: &State, who: &Token) -> Vec<PointAnswer> {
-    let (inspect, tasks, metrics) =
-        (state.model.learner().as_inspect(), state.model.tasks(), state.model.metrics());
-    let known = (0..inspect.tasks().min(tasks.len()) as u32).map(TaskId);
-    let mut known: Vec<TaskId> = known.filter(|task| who.sees(tasks.name(*task))).collect();
-    known.sort_by_key(|task| (std::cmp::Reverse(metrics.task(*task).examples), *task));
-    let own: Vec<f64> = known.iter().map(|task| inspect.relation(*task, *task)).collect();
-    let alike = |one: usize, other: usize| {
-        let both = inspect.relation(known[one], known[other]) + inspect.relation(known[other], known[one]);
-        0.5 * both / (own[one] * own[other]).sqrt()
-    };
-    let places = layout(known.len(), alike);
-    let outliers = inspect.parts(&known);
-    let point = |(at, (task, place)): (usize, (&TaskId, Point))| PointAnswer {
-        task: tasks.name(*task).to_owned(),
-        x: place[0],
-        y: place[1],
-        examples: metrics.task(*task).examples,
-        group: inspect.place(*task).map(|place| place.group),
-        outlier: outliers.as_ref().is_some_and(|parts| parts[at].outlier_active),
-    };
-    known.iter().zip(places).enumerate().map(point).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::course::Course;
+use super::drift::{Alert, Alerts, Drift};
+
 /// Examples over which the recent error is taken, about.
 const RECENT: f64 = 64.0;
 /// Most points of a task's curve.
@@ -20,11 +23,21 @@ pub struct TaskActivity {
     /// Mistakes after every so many examples.
     stride: u64,
     points: Vec<u64>,
+    #[serde(default)]
+    drift: Drift,
 }
 
 impl Default for TaskActivity {
     fn default() -> Self {
-        Self { last_seen: 0, recent: (0.0, 0.0), examples: 0, mistakes: 0, stride: 1, points: Vec::new() }
+        Self {
+            last_seen: 0,
+            recent: (0.0, 0.0),
+            examples: 0,
+            mistakes: 0,
+            stride: 1,
+            points: Vec::new(),
+            drift: Drift::default(),
+        }
     }
 }
 
@@ -66,22 +79,51 @@ impl TaskActivity {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Activity {
     tasks: Vec<TaskActivity>,
+    /// Of all tasks together.
+    #[serde(default)]
+    course: Course,
+    #[serde(default)]
+    alerts: Alerts,
 }
 
 impl Activity {
     /// Counts an example.
-    pub(crate) fn count(&mut self, task: usize, mistake: bool, time: u64) {
+    pub(crate) fn count(&mut self, (task, name): (usize, &str), (mistake, margin): (bool, f64), time: u64) {
         if self.tasks.len() <= task {
             self.tasks.resize_with(task + 1, TaskActivity::default);
         }
         self.tasks[task].count(mistake, time);
+        self.course.count(mistake);
+        let activity = &mut self.tasks[task];
+        if let Some(found) = activity.drift.count(task, mistake, margin) {
+            self.alerts.raise(Alert {
+                number: 0,
+                kind: "loss".to_owned(),
+                task: name.to_owned(),
+                time,
+                examples: activity.examples,
+                before: found.before,
+                lately: found.lately,
+            });
+        }
     }
 
     /// Forgets a task; those after it move one number down.
-    pub(crate) fn remove(&mut self, task: usize) {
+    pub(crate) fn remove(&mut self, task: usize, name: &str) {
+        self.alerts.forget(name);
         if task < self.tasks.len() {
             self.tasks.remove(task);
         }
+    }
+
+    /// What people should look at.
+    pub fn alerts(&self) -> &Alerts {
+        &self.alerts
+    }
+
+    /// Of all tasks together.
+    pub fn course(&self) -> &Course {
+        &self.course
     }
 
     /// Of a task; none before its first example.
@@ -92,7 +134,7 @@ impl Activity {
     /// Bytes held.
     pub fn heap_bytes(&self) -> usize {
         let points: usize = self.tasks.iter().map(|task| task.points.capacity() * size_of::<u64>()).sum();
-        self.tasks.capacity() * size_of::<TaskActivity>() + points
+        self.tasks.capacity() * size_of::<TaskActivity>() + points + self.alerts.heap_bytes()
     }
 }
 
@@ -103,7 +145,7 @@ mod tests {
     #[test]
     fn a_curve_is_bounded_and_ends_with_the_last_example() {
         let mut activity = Activity::default();
-        (0..1001_u64).for_each(|at| activity.count(2, at.is_multiple_of(4), at));
+        (0..1001_u64).for_each(|at| activity.count((2, "c"), (at.is_multiple_of(4), 1.0), at));
         let task = activity.task(2).unwrap();
         let curve = task.curve();
         assert!(curve.len() <= POINTS + 1 && curve.len() >= POINTS / 2, "{}", curve.len());
@@ -118,11 +160,11 @@ mod tests {
     #[test]
     fn a_clock_that_goes_back_makes_nobody_unseen() {
         let mut activity = Activity::default();
-        activity.count(0, false, 500);
-        activity.count(0, false, 3);
+        activity.count((0, "a"), (false, 1.0), 500);
+        activity.count((0, "a"), (false, 1.0), 3);
         assert_eq!(activity.task(0).unwrap().last_seen, 500);
-        activity.count(1, true, 7);
-        activity.remove(0);
+        activity.count((1, "b"), (true, 1.0), 7);
+        activity.remove(0, "a");
         assert_eq!(activity.task(0).unwrap().last_seen, 7);
     }
 }

@@ -6,10 +6,11 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use cognate::model::Prepared;
-use cognate::run::{Observer, Progress, RoundReport, RunError};
+use cognate::run::{Observer, Progress, RoundReport, RunError, UnlabelledReport};
 use cognate::{Metrics, Model, Rows, Tasks};
 
 use super::activity::Activity;
+use super::asking::{Unlabelled, apply_queue, ask_learnt, ask_predicted};
 use super::engine::EngineOptions;
 use super::memory::{Answer, Memory};
 use super::{Shared, State};
@@ -65,25 +66,34 @@ fn prepare(model: &Model, examples: &Examples) -> Result<Prepared, Failure> {
     preparing.finish().map_err(refused)
 }
 
-/// Learns examples, all or none; their margins before. After an error that stops learning, some may have been learnt.
-fn learn(
+/// What came of examples.
+#[derive(Debug, Default)]
+pub(super) struct Learnt {
+    /// Their margins before learning.
+    pub(super) margins: Vec<f64>,
+    /// Those without a label.
+    pub(super) unlabelled: Vec<Unlabelled>,
+}
+
+/// Learns examples, all or none. After an error that stops learning, some may have been learnt.
+pub(super) fn learn(
     state: &Shared,
     examples: &Examples,
     prepared: Option<Prepared>,
     time: u64,
-) -> Result<Vec<f64>, Failure> {
+) -> Result<Learnt, Failure> {
     let prepared = match prepared {
         Some(prepared) => prepared,
         None => check(state, examples)?,
     };
-    let mut watch =
-        Watch { margins: Vec::with_capacity(examples.count), time, activity: Activity::default() };
+    let mut watch = Watch { learnt: Learnt::default(), time, activity: Activity::default() };
+    watch.learnt.margins.reserve(examples.count);
     if prepared.is_settled() {
         for piece in 0..prepared.pieces() {
             learn_piece(&mut state.write(), &prepared, piece, &mut watch)?;
             state.give_way();
         }
-        return Ok(watch.margins);
+        return Ok(watch.learnt);
     }
     let mut reader = examples.reader();
     let mut first = 0;
@@ -93,7 +103,7 @@ fn learn(
         first += slice;
         state.give_way();
     }
-    Ok(watch.margins)
+    Ok(watch.learnt)
 }
 
 fn learn_piece(
@@ -127,15 +137,22 @@ fn learn_slice(
 
 /// Keeps margins, and how tasks do.
 struct Watch {
-    margins: Vec<f64>,
+    learnt: Learnt,
     time: u64,
     activity: Activity,
 }
 
 impl Observer for Watch {
-    fn observe(&mut self, report: &RoundReport, _: &Tasks, _: &Metrics) {
-        self.margins.push(report.margin);
-        self.activity.count(report.task.index(), report.mistake, self.time);
+    fn observe(&mut self, report: &RoundReport, tasks: &Tasks, _: &Metrics) {
+        self.learnt.margins.push(report.margin);
+        let task = (report.task.index(), tasks.name(report.task));
+        self.activity.count(task, (report.mistake, report.margin), self.time);
+    }
+
+    fn observe_unlabelled(&mut self, report: &UnlabelledReport<'_>, _: &Tasks, _: &Metrics) {
+        let at = self.learnt.margins.len();
+        self.learnt.margins.push(report.margin);
+        self.learnt.unlabelled.push(Unlabelled { at, margin: report.margin, queried: report.queried });
     }
 
     fn batch_done(&mut self, _: Progress, _: &Model) -> ControlFlow<()> {
@@ -161,18 +178,31 @@ pub(super) fn apply(
     seq: u64,
     (Entry { time, key, change }, prepared): (Entry, Option<Prepared>),
 ) -> (u64, Result<Answer, Failure>) {
+    let mut unlabelled = 0;
+    let source = (seq, time, options.max_queue);
     let learnt = match &change {
-        Change::Learn(examples) => learn(state, examples, prepared, time),
+        Change::Learn(examples) => learn(state, examples, prepared, time).map(|learnt| {
+            unlabelled = learnt.unlabelled.len();
+            if unlabelled > 0 {
+                ask_learnt(&mut state.write(), examples, &learnt.unlabelled, source);
+            }
+            learnt.margins
+        }),
         Change::Label(whose, examples, _) => {
             let ids = examples.reader().filter_map(Result::ok).filter_map(|row| row.id);
-            ids.for_each(|id| memory.labelled(whose, id, options.max_pending));
-            learn(state, examples, prepared, time)
+            ids.for_each(|id| {
+                memory.labelled(whose, id, options.max_pending);
+                state.write().queue.labelled(whose, id);
+            });
+            learn(state, examples, prepared, time).map(|learnt| learnt.margins)
         }
         Change::Remember(whose, examples) => {
             memory.remember(whose, examples, options.max_pending);
+            ask_predicted(&mut state.write(), whose, examples, source);
             Ok(Vec::new())
         }
         Change::Forget(task) => forget_everywhere(state, memory, task).map(|()| Vec::new()),
+        Change::Queue(change) => apply_queue(state, memory, options.max_pending, (seq, time), change.clone()),
     };
     {
         let mut state = state.write();
@@ -182,7 +212,7 @@ pub(super) fn apply(
         Change::Label(_, _, told) => told,
         _ => Told::default(),
     };
-    let learnt = learnt.map(|margins| Answer { seq, margins, unknown, again });
+    let learnt = learnt.map(|margins| Answer { seq, margins, unlabelled, unknown, again });
     if let (Some(key), Ok(answer)) = (&key, &learnt) {
         memory.remember_answer(key, answer);
     }
@@ -204,6 +234,7 @@ fn forget_everywhere(state: &Shared, memory: &mut Memory, task: &str) -> Result<
     memory.forget(of_task);
     let mut state = state.write();
     state.model = model;
-    at.into_iter().for_each(|at| state.activity.remove(at.index()));
+    state.queue.forget(task);
+    at.into_iter().for_each(|at| state.activity.remove(at.index(), task));
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! No threads here, no time that anything depends on, and any disk: tests stop the world between any two steps.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,7 +13,9 @@ use cognate_store::{Disk, Group, Opening, Recovered, Store, StoreError, StoreOpt
 use serde::{Deserialize, Serialize};
 
 use super::apply::{apply, check, forget};
+use super::asking::retracts;
 use super::memory::{Answer, Found, Memory};
+use super::queue::Queue;
 use super::{Activity, Job, Reply, Shared, State};
 use crate::entry::{Change, Entry, Key, Told};
 use crate::examples::Examples;
@@ -39,6 +41,8 @@ pub struct EngineOptions {
     pub durability: Durability,
     /// Most examples that wait for their labels.
     pub max_pending: usize,
+    /// Most examples that wait for people.
+    pub max_queue: usize,
     /// Most tasks of a model.
     pub max_tasks: usize,
     /// Whether a task that comes for the first time is refused.
@@ -52,6 +56,7 @@ impl Default for EngineOptions {
         Self {
             durability: Durability::Always,
             max_pending: 100_000,
+            max_queue: 10_000,
             max_tasks: 1_000_000,
             refuse_unknown_tasks: false,
             store: StoreOptions::default(),
@@ -68,14 +73,18 @@ pub struct Engine<D: Disk> {
     store: Store<D>,
     state: Arc<Shared>,
     memory: Memory,
-    options: EngineOptions,
+    pub(super) options: EngineOptions,
     /// Entries that are to be written.
     group: Group,
     /// The last entry that was applied.
-    seq: u64,
+    pub(super) seq: u64,
+    /// The last entry that is in a snapshot, also in one that is being written.
+    pub(super) saving: u64,
     /// Why nothing is learnt any more, if so.
     stopped: Option<String>,
     flushed: Flushed,
+    disk: D,
+    folder: PathBuf,
 }
 
 /// What was written to the log since this was asked last.
@@ -98,7 +107,7 @@ struct Admitted {
 }
 
 /// Who waits for what.
-enum To {
+pub(super) enum To {
     Learner(Reply<Answer>),
     Forgetter(Reply<u64>),
     Nobody,
@@ -112,9 +121,12 @@ struct Beside<'a> {
     seq: u64,
     memory: std::borrow::Cow<'a, Memory>,
     activity: std::borrow::Cow<'a, Activity>,
+    /// Missing in version 1.
+    #[serde(default)]
+    queue: std::borrow::Cow<'a, Queue>,
 }
 
-const BESIDE_VERSION: u32 = 1;
+const BESIDE_VERSION: u32 = 2;
 
 fn broken(path: &Path, message: impl std::fmt::Display) -> StoreError {
     StoreError::Entry { folder: path.to_owned(), seq: 0, message: message.to_string() }
@@ -140,15 +152,15 @@ pub fn write_snapshot<D: Disk>(unwritten: &Unwritten<D>) -> Result<u64, StoreErr
     unwritten.write().map(|()| seq)
 }
 
-impl<D: Disk> Engine<D> {
+impl<D: Disk + Clone> Engine<D> {
     /// Makes a model that lives in an empty folder.
     ///
     /// # Errors
     /// When the folder cannot be written.
     pub fn create(disk: D, folder: &Path, model: Model, options: EngineOptions) -> Result<Self, StoreError> {
-        let opening = Opening::new(disk, folder, options.store)?;
+        let opening = Opening::new(disk.clone(), folder, options.store)?;
         let (store, _) = opening.replay(|_, _| Err("the folder is not empty".to_owned()))?;
-        let mut engine = Self::new(store, model, options);
+        let mut engine = Self::new(store, model, options, (disk, folder));
         engine.save_snapshot()?;
         Ok(engine)
     }
@@ -158,50 +170,114 @@ impl<D: Disk> Engine<D> {
     /// # Errors
     /// When the snapshot or the log cannot be read, or is damaged.
     pub fn open(disk: D, folder: &Path, options: EngineOptions) -> Result<Opened<D>, StoreError> {
-        let opening = Opening::new(disk, folder, options.store)?;
-        let snapshot = opening.snapshot().ok_or_else(|| broken(folder, "there is no snapshot of a model"))?;
-        let model = Model::from_bytes(&snapshot.state).map_err(|error| broken(folder, error))?;
-        let (mut seq, mut memory, mut activity) = (snapshot.seq, Memory::default(), Activity::default());
-        // A restored backup has nothing beside it.
-        if !snapshot.beside.is_empty() {
-            let beside: Beside<'_> =
-                rmp_serde::from_slice(&snapshot.beside).map_err(|error| broken(folder, error))?;
-            if beside.version != BESIDE_VERSION {
-                return Err(broken(folder, "what is beside the snapshot is of a later version"));
-            }
-            (seq, memory, activity) =
-                (seq.max(beside.seq), beside.memory.into_owned(), beside.activity.into_owned());
+        let ((mut engine, recovered), mut retracted) =
+            Self::open_without(disk, folder, options, BTreeSet::new())?;
+        // What is taken back is told after it was said: the log is read once more, and this is left out.
+        if !retracted.is_empty() {
+            let (disk, folder) = engine.place();
+            drop(engine);
+            ((engine, _), retracted) = Self::open_without(disk, &folder, options, retracted)?;
+            engine.state.write().queue.retracted = retracted;
         }
-        let (snapshot_seq, pending) = (snapshot.seq, memory.waiting());
-        let state = Arc::new(Shared::new(State { model, activity, seq, snapshot_seq, pending }));
-        let mut stopped = None;
-        let (store, recovered) = opening.replay(|number, bytes| {
-            let entry = Entry::from_bytes(bytes).map_err(|error| error.to_string())?;
-            let applied = apply(&state, &mut memory, &options, number, (entry, None));
-            if let Err(failure) = applied.1 {
-                note_stop(&mut stopped, &failure);
-            }
-            seq = number;
-            Ok(())
-        })?;
-        let (group, flushed) = (Group::default(), Flushed::default());
-        let mut engine = Self { store, state, memory, options, group, seq, stopped, flushed };
         if options.durability == Durability::None && engine.store.segments() > 0 {
             engine.save_snapshot()?;
         }
         Ok((engine, recovered))
     }
 
-    fn new(store: Store<D>, model: Model, options: EngineOptions) -> Self {
+    /// Opens a folder and leaves answers out; those that the log takes back.
+    fn open_without(
+        disk: D,
+        folder: &Path,
+        options: EngineOptions,
+        without: BTreeSet<u64>,
+    ) -> Result<(Opened<D>, BTreeSet<u64>), StoreError> {
+        let opening = Opening::new(disk.clone(), folder, options.store)?;
+        let snapshot = opening.snapshot().ok_or_else(|| broken(folder, "there is no snapshot of a model"))?;
+        let model = Model::from_bytes(&snapshot.state).map_err(|error| broken(folder, error))?;
+        let (mut seq, mut memory, mut activity) = (snapshot.seq, Memory::default(), Activity::default());
+        let mut queue = Queue::default();
+        // A restored backup has nothing beside it.
+        if !snapshot.beside.is_empty() {
+            let beside: Beside<'_> =
+                rmp_serde::from_slice(&snapshot.beside).map_err(|error| broken(folder, error))?;
+            if beside.version > BESIDE_VERSION {
+                return Err(broken(folder, "what is beside the snapshot is of a later version"));
+            }
+            (seq, memory, activity) =
+                (seq.max(beside.seq), beside.memory.into_owned(), beside.activity.into_owned());
+            queue = beside.queue.into_owned();
+        }
+        queue.restore();
+        queue.retracted = without;
+        let (snapshot_seq, pending) = (snapshot.seq, memory.waiting());
+        let state = Arc::new(Shared::new(State { model, activity, seq, snapshot_seq, pending, queue, stopped: None }));
+        let (mut stopped, mut retracted) = (None, BTreeSet::new());
+        let (store, recovered) = opening.replay(|number, bytes| {
+            let entry = Entry::from_bytes(bytes).map_err(|error| error.to_string())?;
+            retracts(&entry, &mut retracted);
+            let applied = apply(&state, &mut memory, &options, number, (entry, None));
+            if let Some(cause) = applied.1.as_ref().err().and_then(stops) {
+                stopped.get_or_insert(cause.to_owned());
+            }
+            seq = number;
+            Ok(())
+        })?;
+        state.write().stopped.clone_from(&stopped);
+        let (group, flushed) = (Group::default(), Flushed::default());
+        let (saving, folder) = (snapshot_seq, folder.to_owned());
+        let engine =
+            Self { store, state, memory, options, group, seq, saving, stopped, flushed, disk, folder };
+        Ok(((engine, recovered), retracted))
+    }
+
+    fn new(store: Store<D>, model: Model, options: EngineOptions, (disk, folder): (D, &Path)) -> Self {
         let state = Arc::new(Shared::new(State {
             model,
             activity: Activity::default(),
             seq: 0,
             snapshot_seq: 0,
             pending: 0,
+            queue: Queue::default(),
+            stopped: None,
         }));
         let (memory, group) = (Memory::default(), Group::default());
-        Self { store, state, memory, options, group, seq: 0, stopped: None, flushed: Flushed::default() }
+        let (flushed, folder) = (Flushed::default(), folder.to_owned());
+        Self { store, state, memory, options, group, seq: 0, saving: 0, stopped: None, flushed, disk, folder }
+    }
+
+    /// Where it lives.
+    pub(super) fn place(&self) -> (D, PathBuf) {
+        (self.disk.clone(), self.folder.clone())
+    }
+
+    /// Goes on as another engine of the same folder; readers see its state from here on.
+    pub(super) fn adopt(&mut self, other: Self) {
+        let state = {
+            let mut theirs = other.state.write();
+            let empty = State {
+                model: theirs.model.clone(),
+                activity: Activity::default(),
+                seq: 0,
+                snapshot_seq: 0,
+                pending: 0,
+                queue: Queue::default(),
+                stopped: None,
+            };
+            std::mem::replace(&mut *theirs, empty)
+        };
+        *self.state.write() = state;
+        let Self { store, memory, seq, saving, stopped, .. } = other;
+        (self.store, self.memory, self.seq) = (store, memory, seq);
+        (self.saving, self.stopped) = (saving, stopped);
+    }
+
+    /// From here on nothing is learnt; readers know it before anybody is refused.
+    pub(super) fn stop_learning(&mut self, cause: &str) {
+        if self.stopped.is_none() {
+            self.stopped = Some(cause.to_owned());
+            self.state.write().stopped = Some(cause.to_owned());
+        }
     }
 
     /// What readers see.
@@ -268,6 +344,7 @@ impl<D: Disk> Engine<D> {
                         Err(failure) => answer(reply, Err(failure)),
                     }
                 }
+                Job::Queue { wish, by, time, reply } => self.on_queue(wish, by, time, reply, &mut group),
                 Job::Snapshot { reply } => {
                     self.commit(&mut group);
                     let saved = self.save_snapshot().map(|()| self.snapshot_seq());
@@ -339,7 +416,7 @@ impl<D: Disk> Engine<D> {
             self.flushed.groups.push((examples, began.elapsed().as_secs_f64()));
             self.flushed.bytes += bytes;
             if let Err(error) = written {
-                self.stopped.get_or_insert(error.to_string());
+                self.stop_learning(&error.to_string());
             }
         }
     }
@@ -356,6 +433,7 @@ impl<D: Disk> Engine<D> {
     /// When it has diverged, or cannot be written.
     pub fn save_snapshot(&mut self) -> Result<(), StoreError> {
         let (model, beside) = self.saved()?;
+        self.saving = self.seq;
         check_loads(&model, self.seq)?;
         match self.options.durability {
             Durability::None => self.store.save_without_log(self.seq, &model, &beside)?,
@@ -378,6 +456,7 @@ impl<D: Disk> Engine<D> {
             return Ok(None);
         }
         let (model, beside) = self.saved()?;
+        self.saving = self.seq;
         Ok(Some(self.store.begin_snapshot(model, beside)))
     }
 
@@ -403,6 +482,7 @@ impl<D: Disk> Engine<D> {
             seq: self.seq,
             memory: std::borrow::Cow::Borrowed(&self.memory),
             activity: std::borrow::Cow::Borrowed(&state.activity),
+            queue: std::borrow::Cow::Borrowed(&state.queue),
         };
         let beside = rmp_serde::to_vec_named(&beside).map_err(|error| refused(self.seq, &error))?;
         Ok((state.model.to_bytes(), beside))
@@ -445,7 +525,7 @@ impl<D: Disk> Engine<D> {
     }
 
     /// Whether the tasks of examples are known, or may be new.
-    fn admit_tasks(&self, examples: &Examples, coming: &mut Coming) -> Result<(), Failure> {
+    pub(super) fn admit_tasks(&self, examples: &Examples, coming: &mut Coming) -> Result<(), Failure> {
         let state = self.state.read();
         let tasks = state.model.tasks();
         let room = self.options.max_tasks.saturating_sub(tasks.len());
@@ -504,7 +584,7 @@ impl<D: Disk> Engine<D> {
     }
 
     /// Puts an entry into the group.
-    fn log(&mut self, entry: Entry, prepared: Option<Prepared>, answer: To, group: &mut Coming) {
+    pub(super) fn log(&mut self, entry: Entry, prepared: Option<Prepared>, answer: To, group: &mut Coming) {
         if self.options.durability != Durability::None {
             self.group.push(&entry.to_bytes());
             self.flushed.waiting += entry.change.learnt() as u64;
@@ -513,7 +593,7 @@ impl<D: Disk> Engine<D> {
     }
 
     /// Writes the group, learns it, and answers.
-    fn commit(&mut self, group: &mut Coming) {
+    pub(super) fn commit(&mut self, group: &mut Coming) {
         let Coming { admitted, again, .. } = std::mem::take(group);
         if self.options.durability == Durability::Always {
             self.flush();
@@ -528,8 +608,8 @@ impl<D: Disk> Engine<D> {
             let (options, seq) = (self.options, self.seq + 1);
             let (seq, learnt) = apply(&self.state, &mut self.memory, &options, seq, (entry, prepared));
             self.seq = seq;
-            if let Err(failure) = &learnt {
-                note_stop(&mut self.stopped, failure);
+            if let Some(cause) = learnt.as_ref().err().and_then(stops) {
+                self.stop_learning(cause);
             }
             to.tell(seq, learnt);
         }
@@ -545,7 +625,7 @@ impl<D: Disk> Engine<D> {
 
 /// What a group brings that the model does not know yet.
 #[derive(Default)]
-struct Coming {
+pub(super) struct Coming {
     /// Entries of the group.
     admitted: Vec<Admitted>,
     keys: BTreeSet<[u8; 16]>,
@@ -568,7 +648,7 @@ impl Coming {
 }
 
 /// Answers; who does not wait any more is not told.
-fn answer<T>(reply: Reply<T>, answer: Result<T, Failure>) {
+pub(super) fn answer<T>(reply: Reply<T>, answer: Result<T, Failure>) {
     drop(reply.send(answer));
 }
 
@@ -591,11 +671,9 @@ impl To {
     }
 }
 
-/// A learner that has diverged learns nothing more that would be of use.
-fn note_stop(stopped: &mut Option<String>, failure: &Failure) {
-    if matches!(failure.code, Code::Unavailable | Code::Internal) {
-        stopped.get_or_insert(failure.message.clone());
-    }
+/// Why a failure stops learning, if it does: a learner that has diverged learns nothing more that would be of use.
+fn stops(failure: &Failure) -> Option<&str> {
+    matches!(failure.code, Code::Unavailable | Code::Internal).then_some(&failure.message)
 }
 
 /// The place of a failure in a request of labels.

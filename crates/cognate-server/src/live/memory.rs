@@ -23,6 +23,9 @@ pub struct Answer {
     pub seq: u64,
     /// Margins of the examples before learning.
     pub margins: Vec<f64>,
+    /// How many of the examples had no label, and were only predicted.
+    #[serde(default)]
+    pub unlabelled: usize,
     /// Ids without a remembered example.
     pub unknown: Vec<String>,
     /// Ids whose example was learnt before.

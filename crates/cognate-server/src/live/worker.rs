@@ -13,9 +13,10 @@ use cognate_store::{Disk, Recovered, StoreError};
 use tracing::{error, info, warn};
 
 use super::engine::{Durability, Engine, EngineOptions, write_snapshot};
-use super::{Job, Shared, State};
+use super::{Alert, Desk, Job, Shared, State, Wish};
 use crate::background::step_back;
 use crate::failure::{Code, Failure};
+use crate::http::Drawn;
 use crate::layout::{Point, align};
 use crate::metrics::ModelMetrics;
 
@@ -44,6 +45,9 @@ pub struct Live {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Where tasks were in the last picture of them.
     last_map: Mutex<BTreeMap<String, Point>>,
+    drawn: Mutex<Option<Drawn>>,
+    drawing: AtomicBool,
+    desk: Mutex<Desk>,
 }
 
 /// What the thread tells about itself.
@@ -51,7 +55,6 @@ pub struct Live {
 struct Status {
     memory_bytes: AtomicUsize,
     queued_bytes: AtomicUsize,
-    stopped: Mutex<Option<String>>,
     /// Whether the last snapshot is made without being asked for.
     leave: AtomicBool,
 }
@@ -98,7 +101,7 @@ impl Live {
     ///
     /// # Errors
     /// When the folder cannot be written.
-    pub fn create<D: Disk>(
+    pub fn create<D: Disk + Clone>(
         disk: D,
         folder: &Path,
         model: Model,
@@ -130,6 +133,8 @@ impl Live {
             logged_since: 0,
             oldest: None,
             writing: None,
+            alerts: None,
+            has_told_stop: false,
         };
         worker.tell();
         let work = move || {
@@ -143,7 +148,17 @@ impl Live {
             source,
         })?;
         let (jobs, thread) = (Mutex::new(Some(sender)), Mutex::new(Some(thread)));
-        Ok(Self { jobs, state, status, metrics, thread, last_map: Mutex::default() })
+        Ok(Self {
+            jobs,
+            state,
+            status,
+            metrics,
+            thread,
+            last_map: Mutex::default(),
+            drawn: Mutex::default(),
+            drawing: AtomicBool::new(false),
+            desk: Mutex::default(),
+        })
     }
 
     /// What readers see; not to be held for long, and never while waiting for something else.
@@ -160,7 +175,7 @@ impl Live {
     pub fn summary(&self) -> Summary {
         Summary {
             memory_bytes: self.status.memory_bytes.load(Ordering::Relaxed),
-            stopped: lock(&self.status.stopped).clone(),
+            stopped: self.read().stopped.clone(),
         }
     }
 
@@ -174,6 +189,29 @@ impl Live {
         let mut last = lock(&self.last_map);
         align(points, &last);
         *last = points.iter().cloned().collect();
+    }
+
+    /// The last picture of the tasks.
+    pub(crate) fn drawn(&self) -> Option<Drawn> {
+        lock(&self.drawn).clone()
+    }
+
+    /// Whether nobody else is drawing; the caller is, from here on.
+    pub(crate) fn begins_to_draw(&self) -> bool {
+        !self.drawing.swap(true, Ordering::Relaxed)
+    }
+
+    /// A picture was drawn, or could not be.
+    pub(crate) fn has_drawn(&self, drawn: Option<Drawn>) {
+        if drawn.is_some() {
+            *lock(&self.drawn) = drawn;
+        }
+        self.drawing.store(false, Ordering::Relaxed);
+    }
+
+    /// Who is shown what.
+    pub fn desk(&self) -> MutexGuard<'_, Desk> {
+        lock(&self.desk)
     }
 
     /// Asks its thread for something, which is answered later.
@@ -225,6 +263,9 @@ struct Worker<D: Disk> {
     oldest: Option<Instant>,
     /// A snapshot that is being written, since when.
     writing: Option<(JoinHandle<Result<u64, StoreError>>, Instant)>,
+    /// Alerts that were told.
+    alerts: Option<u64>,
+    has_told_stop: bool,
 }
 
 impl<D: Disk + Clone + Send + 'static> Worker<D> {
@@ -236,6 +277,9 @@ impl<D: Disk + Clone + Send + 'static> Worker<D> {
                 }
                 _ => self.writing.is_some().then_some(INTERVAL),
             };
+            // Answers of people are held back for a while.
+            let held = self.engine.until_release(now()).map(|wait| Duration::from_millis(wait.max(10)));
+            let patience = patience.into_iter().chain(held).min();
             let first = match patience {
                 None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(patience) => self.receiver.recv_timeout(patience),
@@ -245,6 +289,7 @@ impl<D: Disk + Clone + Send + 'static> Worker<D> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
+            self.engine.release_due(now());
             if self.oldest.is_some_and(|oldest| oldest.elapsed() >= INTERVAL) {
                 self.engine.flush();
             }
@@ -276,8 +321,10 @@ impl<D: Disk + Clone + Send + 'static> Worker<D> {
             bytes += job.bytes();
             jobs.push(job);
         }
-        // One snapshot at a time.
-        if jobs.iter().any(|job| matches!(job, Job::Snapshot { .. })) {
+        // One snapshot at a time; none while the log is replayed.
+        let is_alone =
+            |job: &Job| matches!(job, Job::Snapshot { .. } | Job::Queue { wish: Wish::Undo(_), .. });
+        if jobs.iter().any(is_alone) {
             self.finish();
         }
         let before = self.engine.snapshot_seq();
@@ -364,17 +411,23 @@ impl<D: Disk + Clone + Send + 'static> Worker<D> {
             let total = state.model.metrics().total();
             self.learnt_since += self.metrics.learnt(total.examples, total.mistakes, total.error());
             self.metrics.tasks(state.model.tasks().len());
+            self.metrics.queue(state.queue.items().len());
+            let alerts = state.activity.alerts();
+            // Those of before the start have been told.
+            let told = self.alerts.replace(alerts.raised).unwrap_or(alerts.raised);
+            for alert in alerts.iter().filter(|alert| alert.number > told) {
+                let Alert { kind, task, before, lately, .. } = alert;
+                self.metrics.drift(kind);
+                warn!(model = self.metrics.model(), task, before, lately, "a task errs more than it used to");
+            }
         }
         let (waiting, dropped) = self.engine.pending();
         self.metrics.pending(waiting, dropped);
         self.status.memory_bytes.store(self.engine.memory_bytes(), Ordering::Relaxed);
-        let mut stopped = lock(&self.status.stopped);
-        if stopped.is_none()
-            && let Some(cause) = self.engine.stopped()
-        {
+        if let Some(cause) = self.engine.stopped().filter(|_| !self.has_told_stop) {
             error!(model = self.metrics.model(), cause, "learning has stopped");
             self.metrics.poisoned();
-            *stopped = Some(cause.to_owned());
+            self.has_told_stop = true;
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::support::{Server, example, options};
 
 /// All routes that need a token: method, path, body, and the scope that is enough.
-const ROUTES: [(&str, &str, &str, &str); 16] = [
+const ROUTES: [(&str, &str, &str, &str); 22] = [
     ("GET", "/v1/models", "", "read"),
     ("PUT", "/v1/models/second", "", "admin"),
     ("GET", "/v1/models/default", "", "read"),
@@ -31,6 +31,12 @@ const ROUTES: [(&str, &str, &str, &str); 16] = [
     ("GET", "/v1/models/default/tasks/ours%2Fa", "", "read"),
     ("GET", "/v1/models/default/relations", "", "read"),
     ("GET", "/v1/models/default/map", "", "read"),
+    ("GET", "/v1/models/default/alerts", "", "read"),
+    ("GET", "/v1/models/default/queue", "", "label"),
+    ("POST", "/v1/models/default/queue/5-0/answer", r#"{"label":1}"#, "label"),
+    ("POST", "/v1/models/default/queue/5-1/skip", "", "label"),
+    ("POST", "/v1/models/default/queue/5-0/undo", "", "label"),
+    ("POST", "/v1/models/default/queue/lease", "", "label"),
     ("GET", "/v1/models/default/events", "", "read"),
     ("GET", "/v1/models/default/snapshot", "", "admin"),
     ("POST", "/v1/models/default/snapshot", "", "admin"),
@@ -68,6 +74,11 @@ fn start(options: ServeOptions) -> Server {
         );
         assert_eq!(learnt.status, 200);
     }
+    let unlabelled = |task: &str| format!("{{\"task\":\"{task}\",\"features\":{{\"y\":1}},\"label\":\"?\"}}");
+    let body = ["ours/a", "ours/b", "theirs/a"].map(unlabelled).join(",");
+    let learnt =
+        ask(&server, "all", "POST", "/v1/models/default/learn", &format!("{{\"examples\":[{body}]}}"));
+    assert_eq!(learnt.status, 200);
     server
 }
 
@@ -97,7 +108,7 @@ fn every_route_with_every_role() {
         let allowed = ask(&server, scope, method, path, body);
         assert!(allowed.status < 300, "{scope}: {method} {path}: {}", allowed.text());
     }
-    for path in ["/healthz", "/readyz", "/openapi.json"] {
+    for path in ["/healthz", "/readyz", "/openapi.json", "/", "/page/app.js"] {
         assert_eq!(server.get(path).status, 200);
     }
 }
@@ -115,6 +126,9 @@ fn who_sees_some_tasks_learns_nothing_of_others() {
         ("GET", format!("{model}/tasks/secretive"), String::new()),
         ("GET", format!("{model}/relations?near=theirs%2Fa"), String::new()),
         ("DELETE", format!("{model}/tasks/theirs%2Fa"), String::new()),
+        ("POST", format!("{model}/queue/5-2/answer"), "{\"label\":1}".to_owned()),
+        ("POST", format!("{model}/queue/5-2/skip"), String::new()),
+        ("POST", format!("{model}/queue/5-2/undo"), String::new()),
         ("POST", format!("{model}/learn"), example("theirs/a", "x", 1)),
         ("POST", format!("{model}/learn"), example("theirs/new", "x", 1)),
         (
@@ -153,6 +167,10 @@ fn who_sees_some_tasks_learns_nothing_of_others() {
         assert!(!seen.contains(of_others), "{of_others}: {seen}");
     }
     assert!(seen.contains("ours/a") && seen.contains("ours/b"));
+    let leased = ask(&server, "ours", "POST", &format!("{model}/queue/lease"), "{\"count\":50}").text();
+    assert!(leased.contains("ours/a") && leased.contains("ours/b") && !leased.contains("theirs"), "{leased}");
+    let queue = ask(&server, "ours", "GET", &format!("{model}/queue"), "").json();
+    assert_eq!((&queue["waiting"], &queue["leased"]), (&json!(2), &json!(0)), "{queue}");
     // Ids are everyone's own.
     let id = |task: &str| {
         format!("{{\"examples\":[{{\"task\":\"{task}\",\"features\":{{\"x\":1}},\"id\":\"m-1\"}}]}}")
