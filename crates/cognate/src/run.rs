@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 
 use crate::algorithms::{Protocol, Unfit};
 use crate::example::{Example, TaskId};
+use crate::fingerprint::fingerprint;
 use crate::fit::Kind;
 use crate::hint::Hint;
 use crate::kernel::Budget;
@@ -382,9 +383,10 @@ impl Run {
                 check_finite(batch, aside.outcomes, model, |at| at as u64 + 1)?;
                 check_overflow(model, batch.len() as u64)?;
                 batch.examples().for_each(|example| model.metrics.prefetch(example.task));
-                for (example, outcome) in batch.examples().zip(&*aside.outcomes) {
+                for (at, (example, outcome)) in batch.examples().zip(&*aside.outcomes).enumerate() {
                     model.rounds += 1;
-                    report(example, *outcome, true, model, &mut *aside.observer);
+                    let report = model.count(example, *outcome, Some(batch.fingerprint(at)));
+                    aside.observer.observe(&report, &model.tasks, &model.metrics);
                 }
             }
             None => {
@@ -614,6 +616,6 @@ fn diverged(model: &Model, round: u64, task: TaskId, margin: f64) -> RunError {
 
 #[inline]
 fn report(x: Example<'_>, outcome: Outcome, queried: bool, model: &mut Model, seen_by: &mut dyn Observer) {
-    let report = model.count(x, outcome, queried);
+    let report = model.count(x, outcome, queried.then(|| fingerprint(x)));
     seen_by.observe(&report, &model.tasks, &model.metrics);
 }

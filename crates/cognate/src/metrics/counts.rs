@@ -10,7 +10,7 @@ use super::tally::{COUNTS, Tally};
 use crate::block::Block;
 use crate::count;
 use crate::error::StateError;
-use crate::example::{Example, TaskId};
+use crate::example::TaskId;
 use crate::fit::Kind;
 use crate::table::prefetch::prefetch;
 
@@ -57,10 +57,10 @@ impl Metrics {
         self.learnt.begin_run();
     }
 
-    /// Samples an example that is learnt.
+    /// Samples an example that is learnt, by its fingerprint.
     #[inline]
-    pub(crate) fn learn(&mut self, example: Example<'_>) {
-        self.learnt.learn(example);
+    pub(crate) fn learn(&mut self, fingerprint: u64) {
+        self.learnt.learn(fingerprint);
     }
 
     /// Number of examples, with and without a label.

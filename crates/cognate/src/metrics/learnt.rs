@@ -106,10 +106,9 @@ impl Learnt {
         self.kept.iter_mut().for_each(|kept| (kept.before, kept.times) = (true, 0));
     }
 
-    /// An example is learnt.
+    /// An example with this fingerprint is learnt.
     #[inline]
-    pub(crate) fn learn(&mut self, example: Example<'_>) {
-        let hash = hash(example);
+    pub(crate) fn learn(&mut self, hash: u64) {
         self.examples += 1;
         if self.kept.len() < MOST || self.kept.last().is_some_and(|last| hash <= last.hash) {
             self.keep(hash);
@@ -170,7 +169,7 @@ mod tests {
     }
 
     fn learn(learnt: &mut Learnt, numbers: std::ops::Range<u32>) {
-        numbers.for_each(|number| with(number, |example| learnt.learn(example)));
+        numbers.for_each(|number| with(number, |example| learnt.learn(hash(example))));
     }
 
     fn overlap(learnt: &Learnt, numbers: std::ops::Range<u32>) -> Overlap {

@@ -152,7 +152,10 @@ impl Ranking {
             return binned.areas();
         }
         let (sorted, at) = self.sorted();
-        let total = self.exact_sweep(sorted.iter().map(|entry| at(*entry))).auc();
+        // In half of the memory: the end of a run is when it needs most.
+        let mut sorted: Vec<u32> = sorted.into_iter().map(|entry| at(entry) as u32).collect();
+        sorted.shrink_to_fit();
+        let total = self.exact_sweep(sorted.iter().map(|at| *at as usize)).auc();
         let tasks = self.marks.iter().map(|mark| mark >> 1).max().map_or(0, |last| last as usize + 1);
         // Sorted by margin already: counting sorts by task in two walks.
         let mut starts = vec![0_u32; tasks + 1];
@@ -161,9 +164,9 @@ impl Ranking {
             starts[task + 1] += starts[task];
         }
         let (mut next, mut by_task) = (starts.clone(), vec![0_u32; sorted.len()]);
-        for at in sorted.into_iter().map(at) {
-            let place = &mut next[(self.marks[at] >> 1) as usize];
-            by_task[*place as usize] = at as u32;
+        for at in sorted {
+            let place = &mut next[(self.marks[at as usize] >> 1) as usize];
+            by_task[*place as usize] = at;
             *place += 1;
         }
         Areas::of(

@@ -4,6 +4,7 @@ use super::{Model, ModelConfig};
 use crate::algorithms::{Convex, Learner, LearnerConfig};
 use crate::config::RunConfig;
 use crate::error::{ConfigError, ConfigProblem};
+use crate::fingerprint::fingerprint;
 use crate::fit::{Examples, FitError, FitOptions, Fitted, Fitter, Kind, Watch};
 use crate::metrics::Scored;
 use crate::stream::StreamError;
@@ -56,7 +57,7 @@ impl Model {
                 let probability = model.learner.as_inspect().probability(margin);
                 let scored = Scored::class(example.label, example.weight, margin, probability);
                 model.metrics.count(example.task, &scored, false, true);
-                model.metrics.learn(example);
+                model.metrics.learn(fingerprint(example));
             }
         }
         model.rounds = examples.len() as u64;

@@ -62,17 +62,21 @@ impl Model {
         last.0.ok_or(RunError::NoRound)
     }
 
-    /// Counts an example of the last round.
+    /// Counts an example of the last round, which is known again by its fingerprint if it was learnt.
     #[inline]
-    pub(crate) fn count(&mut self, example: Example<'_>, outcome: Outcome, queried: bool) -> RoundReport {
+    pub(crate) fn count(
+        &mut self,
+        example: Example<'_>,
+        outcome: Outcome,
+        fingerprint: Option<u64>,
+    ) -> RoundReport {
+        let queried = fingerprint.is_some();
         let Example { task, label, weight, time, .. } = example;
         let Outcome { margin, updated } = outcome;
         let kind = self.config.learner.kind();
         let scored = Scored::of(self.learner.as_inspect(), kind, label, weight, margin);
         self.metrics.count(task, &scored, updated, queried);
-        if queried {
-            self.metrics.learn(example);
-        }
+        fingerprint.into_iter().for_each(|fingerprint| self.metrics.learn(fingerprint));
         let mistake = scored.mistake();
         RoundReport { round: self.rounds, task, label, weight, time, margin, mistake, updated, queried }
     }

@@ -1,7 +1,10 @@
 //! A flat, reused run of examples: no allocation per example once the buffers have grown.
 
+use std::sync::OnceLock;
+
 use crate::example::{BIAS_FEATURE, Example, SparseView, TaskId};
 use crate::feature_names::{FeatureNames, NameList, Naming};
+use crate::fingerprint::fingerprint;
 use crate::stream::{ColumnKind, LabelNames, Preprocess, StreamError};
 use crate::tasks::Tasks;
 
@@ -51,6 +54,17 @@ pub struct Batch {
     pub(crate) ends_pass: bool,
     /// Whether the task of an example is not known.
     pub(crate) has_unknown: bool,
+    fingerprints: Fingerprints,
+}
+
+/// By what examples are known again, once somebody has asked. It follows from them, so batches are equal without it.
+#[derive(Debug, Clone, Default)]
+struct Fingerprints(OnceLock<Vec<u64>>);
+
+impl PartialEq for Fingerprints {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What few examples have.
@@ -127,6 +141,18 @@ impl Batch {
     fn range(&self, at: usize) -> std::ops::Range<usize> {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         start..self.ends[at]
+    }
+
+    /// The task of an example.
+    #[inline]
+    pub(crate) fn task(&self, at: usize) -> TaskId {
+        self.tasks[at]
+    }
+
+    /// By what an example is known again: found for all at once, since several ask for it.
+    #[inline]
+    pub(crate) fn fingerprint(&self, at: usize) -> u64 {
+        self.fingerprints.0.get_or_init(|| self.examples().map(fingerprint).collect())[at]
     }
 
     /// All examples in order.
@@ -343,6 +369,7 @@ impl Batch {
         self.skipped_lines.clear();
         self.ends_pass = false;
         self.has_unknown = false;
+        self.fingerprints = Fingerprints::default();
     }
 
     /// Makes room for this many examples of usual size; does nothing once a batch has been used.
@@ -410,6 +437,7 @@ impl Batch {
         self.labels.push(label);
         self.ends.push(self.indices.len());
         self.lines.push(line);
+        self.fingerprints.0.take();
         if self.open != Rare::default() || self.has_rare() {
             self.close_rare();
         }

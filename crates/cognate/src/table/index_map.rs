@@ -12,7 +12,6 @@ use std::marker::PhantomData;
 
 use super::cache_line::CacheLine;
 use super::prefetch::prefetch;
-use super::secret;
 pub(crate) use super::table_value::TableValue;
 
 /// No key is this large, see [`crate::example::BIAS_FEATURE`].
@@ -33,7 +32,8 @@ pub(crate) const NOWHERE: u32 = 0;
 #[repr(align(64))]
 pub(crate) struct IndexMap<V> {
     /// The value of [`NOWHERE`] and the array's values, then from a new line on the buckets. Buckets are filled
-    /// from their first lane on; a key that finds its bucket full goes to the next one.
+    /// from their first lane on; a key that finds its bucket full goes to the next one. The keys of the last two lanes are in order
+    /// as long as no key has gone on from the bucket, and out of order from then on: so a search ends where none has.
     lines: Box<[CacheLine]>,
     /// Keys below this are in the array.
     head: usize,
@@ -176,8 +176,8 @@ impl<V: TableValue> IndexMap<V> {
             let lane = V::lane_of(line, *key);
             let found = if lane == 0 { NOWHERE } else { Self::lane(at, 0) + lane - 1 };
             *place = if in_array { *place } else { found };
-            // A bucket that is not full ends the search, and most are not: the branch is predicted.
-            if !in_array & (lane == 0) & is_full::<V>(line) {
+            // A bucket from which no key has gone on ends the search, and most are such: the branch is predicted.
+            if !in_array & (lane == 0) & goes_on::<V>(line) {
                 *place = self.find_from(at + 1, *key);
             }
         }
@@ -311,8 +311,8 @@ impl<V: TableValue> IndexMap<V> {
                 continue;
             };
             let lane = V::lane_of(line, key);
-            // A bucket that is not full ends the search, and most are not: the branch is predicted.
-            if lane != 0 || !is_full::<V>(line) {
+            // A bucket from which no key has gone on ends the search, and most are such: the branch is predicted.
+            if lane != 0 || !goes_on::<V>(line) {
                 let first = Self::lane(at, 0);
                 return if lane == 0 { NOWHERE } else { first + lane - 1 };
             }
@@ -380,10 +380,32 @@ impl<V: TableValue> IndexMap<V> {
         let (first, end) = (self.head_lines, self.lines.len());
         let longest = LONGEST_SEARCH.min(self.patience as usize);
         let behind = (bucket + 1..end).chain((first..end).cycle()).take(longest);
-        let (crossed, place) =
-            (1..).zip(behind).find_map(|(crossed, at)| Some((crossed, self.claim_in(at, key)?)))?;
-        self.patience -= crossed;
-        Some(place)
+        let (mut full, mut crossed) = (bucket, 0);
+        for at in behind {
+            // Everybody who looks for the key goes on from here.
+            if !goes_on::<V>(&self.lines[full]) {
+                self.swap_last(full);
+            }
+            crossed += 1;
+            if let Some(place) = self.claim_in(at, key) {
+                self.patience -= crossed;
+                return Some(place);
+            }
+            full = at;
+        }
+        None
+    }
+
+    /// Swaps the last two lanes of a bucket.
+    fn swap_last(&mut self, at: usize) {
+        let [one, other] = [V::LANES - 2, V::LANES - 1].map(|lane| Self::lane(at, lane) as usize);
+        let values = [one, other].map(|place| V::at(&self.lines, place).copied().unwrap_or_default());
+        for (place, value) in [one, other].into_iter().zip([values[1], values[0]]) {
+            V::at_mut(&mut self.lines, place).into_iter().for_each(|kept| *kept = value);
+        }
+        let first = V::FIRST_KEY + (V::LANES - 2) * V::NEXT_KEY;
+        self.lines[at].words_mut().swap(first, first + V::NEXT_KEY);
+        self.moved = self.moved.wrapping_add(1);
     }
 
     /// A lane of this bucket.
@@ -395,76 +417,12 @@ impl<V: TableValue> IndexMap<V> {
         }
         self.lines[at].words_mut()[V::FIRST_KEY + lane * V::NEXT_KEY] = key;
         self.in_tail += 1;
+        if goes_on::<V>(&self.lines[at]) {
+            // It came last, and nobody has gone on.
+            self.swap_last(at);
+            return Some(Self::lane(at, lane - 1));
+        }
         Some(Self::lane(at, lane))
-    }
-
-    /// Chooses new sizes with room for more keys, and moves everything.
-    fn rebuild(&mut self, more: &[u32]) {
-        let (head, in_head) = self.best_head(more);
-        let needed = self.in_head as usize + self.in_tail as usize + more.len() - in_head;
-        let buckets = match needed {
-            few if few < V::LANES => usize::from(few > 0),
-            needed => (needed * V::ROOM).div_ceil(V::MEAN_OF_FOUR),
-        };
-        self.move_all(head, in_head, buckets);
-    }
-
-    /// Moves everything to where another factor has it; sizes stay, so that none depends on the secret.
-    #[cold]
-    fn draw_again(&mut self) {
-        self.draws += 1;
-        self.factor = secret::factor(self.draws);
-        self.move_all(self.head, self.in_head as usize, self.buckets().len());
-    }
-
-    /// Moves everything into a table of these sizes, with another factor as long as keys crowd.
-    fn move_all(&mut self, head: usize, in_head: usize, buckets: usize) {
-        let old = std::mem::take(self);
-        (self.head, self.in_head, self.draws) = (head, in_head as u32, old.draws);
-        self.head_lines = (1 + head).div_ceil(V::PER_LINE);
-        (self.moved, self.changed) = (old.moved.wrapping_add(1), old.changed);
-        self.factor = if old.factor == 0 { secret::first_factor() } else { old.factor };
-        while !self.refill(&old, buckets) {
-            self.draws += 1;
-            self.factor = secret::factor(self.draws);
-        }
-    }
-
-    /// Fills a table of this size with what another holds; false if keys crowd.
-    fn refill(&mut self, old: &Self, buckets: usize) -> bool {
-        let mut empty = CacheLine::ZERO;
-        (0..V::LANES).for_each(|lane| empty.words_mut()[V::FIRST_KEY + lane * V::NEXT_KEY] = EMPTY);
-        let mut lines = Vec::with_capacity(self.head_lines + buckets);
-        lines.extend_from_slice(if old.is_list() { &[] } else { &old.lines[..old.head_lines] });
-        lines.resize(self.head_lines, CacheLine::ZERO);
-        lines.resize(self.head_lines + buckets, empty);
-        self.lines = lines.into_boxed_slice();
-        (self.in_tail, self.patience) = (0, (LONGEST_SEARCH + self.tail_limit() / KEYS_PER_CROSSING) as u32);
-        for (key, value) in old.tail() {
-            let Some(place) = self.claim(key) else {
-                return false;
-            };
-            *self.value_mut(place) = value;
-        }
-        true
-    }
-
-    /// The largest power of two of which at least one in [`TableValue::SLACK`] keys is present, and how many are.
-    fn best_head(&self, more: &[u32]) -> (usize, usize) {
-        // below[p]: keys k of the tail with 2^(p-1) <= k < 2^p.
-        let mut below = [0_usize; 33];
-        for key in self.tail().map(|pair| pair.0).chain(more.iter().copied()) {
-            below[(u32::BITS - key.leading_zeros()) as usize] += 1;
-        }
-        let in_head = self.in_head as usize;
-        let (mut present, mut best) = (in_head, (self.head, in_head));
-        for (power, count) in below.iter().enumerate().take(31) {
-            present += count;
-            if present * V::SLACK >= 1 << power && 1 << power >= 4.max(2 * self.head) {
-                best = (1 << power, present);
-            }
-        }
-        best
     }
 }
 
@@ -480,12 +438,13 @@ fn key_of<V: TableValue>(line: &CacheLine, lane: usize) -> u32 {
     line.words()[V::FIRST_KEY + lane * V::NEXT_KEY]
 }
 
-/// Whether no lane is free: the last one is the last to be filled.
+/// Whether a key has gone on from a bucket that was full. The last lane of others is empty, which is beyond every key.
 #[inline]
-fn is_full<V: TableValue>(line: &CacheLine) -> bool {
-    key_of::<V>(line, V::LANES - 1) != EMPTY
+fn goes_on<V: TableValue>(line: &CacheLine) -> bool {
+    key_of::<V>(line, V::LANES - 2) > key_of::<V>(line, V::LANES - 1)
 }
 
+mod growth;
 mod list;
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub(crate) struct SideBySide<const S: usize, const O: usize, R: OwnRows<O> = Chu
     /// Shared weights: of each slot one row per group of tasks, in as few cache lines as can be; those of slot 0 are 0 for
     /// ever.
     shared: Vec<CacheLine>,
+    /// The first number of every group's row once more, side by side for each slot; empty where there is one group.
+    firsts: Vec<CacheLine>,
     groups: usize,
     /// The group of each task; those that are not listed are where they begin.
     group_of: Vec<u32>,
@@ -77,6 +79,7 @@ impl<'a, const S: usize, const O: usize, R: OwnRows<O>> Rows<'a, S, O, R> {
 #[derive(Debug)]
 pub(crate) struct RowsMut<'a, const S: usize, const O: usize, R> {
     shared: &'a mut [[f64; S]],
+    firsts: &'a mut [f64],
     kept: &'a mut R,
     lines: &'a mut [CacheLine],
     groups: usize,
@@ -85,8 +88,13 @@ pub(crate) struct RowsMut<'a, const S: usize, const O: usize, R> {
 
 impl<const S: usize, const O: usize, R: OwnRows<O>> RowsMut<'_, S, O, R> {
     #[inline(always)]
-    pub(crate) fn shared(&mut self, slot: u32) -> &mut [f64; S] {
-        &mut self.shared[slot as usize * self.groups + self.group]
+    pub(crate) fn change_shared<T>(&mut self, slot: u32, change: impl FnOnce(&mut [f64; S]) -> T) -> T {
+        let row = &mut self.shared[slot as usize * self.groups + self.group];
+        let changed = change(row);
+        if self.groups > 1 {
+            self.firsts[slot as usize * side_by_side(self.groups) + self.group] = row[0];
+        }
+        changed
     }
 
     #[inline(always)]
@@ -118,6 +126,11 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> Locate for SideBySide<S, O, 
             .slots
             .iter()
             .for_each(|slot| prefetch(&self.shared, (*slot as usize * step + group) / CacheLine::NUMBERS));
+        if self.groups > 1 {
+            let step = side_by_side(self.groups);
+            let ask = |slot: &u32| prefetch(&self.firsts, *slot as usize * step / CacheLine::NUMBERS);
+            located.slots.iter().for_each(ask);
+        }
         self.tables.begin_search(task, located);
         found.task = task.0;
         (found.changed, found.moved) = (None, None);
@@ -151,6 +164,7 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
             tables: SlotTables::new(),
             rows: R::new(),
             shared: vec![CacheLine::ZERO; (groups * S).div_ceil(CacheLine::NUMBERS)],
+            firsts: vec![CacheLine::ZERO; lines_of_firsts(groups, 1)],
             groups,
             group_of: Vec::new(),
         }
@@ -202,11 +216,21 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
 
     /// Shared rows of every slot, with little room to spare: this is one of the largest arrays that a learner has.
     fn grow_shared(&mut self) {
-        let lines = (self.end() * S).div_ceil(CacheLine::NUMBERS);
-        if lines > self.shared.capacity() {
-            self.shared.reserve_exact((lines - self.shared.len()).max(self.shared.len() / 4));
+        let (end, slots) = (self.end(), self.tables.len());
+        grow(&mut self.shared, (end * S).div_ceil(CacheLine::NUMBERS));
+        grow(&mut self.firsts, lines_of_firsts(self.groups, slots));
+    }
+
+    /// Copies the first numbers of all rows, where those have changed.
+    fn renew_firsts(&mut self) {
+        if self.groups == 1 {
+            return;
         }
-        self.shared.resize(lines, CacheLine::ZERO);
+        let step = side_by_side(self.groups);
+        let rows = CacheLine::rows::<S>(&self.shared).chunks_exact(self.groups);
+        for (firsts, rows) in CacheLine::all_numbers_mut(&mut self.firsts).chunks_exact_mut(step).zip(rows) {
+            firsts.iter_mut().zip(rows).for_each(|(first, row)| *first = row[0]);
+        }
     }
 
     /// Shows what is held for each feature of an example whose rows have been found, with the feature's value.
@@ -257,7 +281,7 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
         let mut rows = self.rows_mut(found);
         for ((slot, row), value) in found.places().zip(x.values()) {
             let mut own = rows.own(row);
-            change(rows.shared(slot), &mut own, *value);
+            rows.change_shared(slot, |shared| change(shared, &mut own, *value));
             rows.put(row, own);
         }
     }
@@ -283,6 +307,7 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
             groups: self.groups,
             group: self.group(task),
             shared: CacheLine::rows_mut(&mut self.shared),
+            firsts: CacheLine::all_numbers_mut(&mut self.firsts),
             kept: &mut self.rows,
             lines: self.tables.known_mut(task).map_or(&mut [], IndexMap::lines_mut),
         }
@@ -313,45 +338,22 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
         found.places().map(move |(slot, row)| (slot, rows.shared(slot), rows.own(row)))
     }
 
-    /// What a number of every group's shared rows, times the values of an example that has been found, adds up to.
+    /// What the first number of every group's shared rows, times the values of an example that has been found, adds up to.
     #[inline(always)]
-    pub(crate) fn sum_of_groups(&self, x: SparseView<'_>, found: &Found, number: usize, sums: &mut [f64]) {
-        let (whole, rest) = sums.as_chunks_mut();
-        for (at, sums) in whole.iter_mut().enumerate() {
-            self.sum_of::<4>(x, found, number, at * 4, sums);
-        }
-        let at = whole.len() * 4;
-        match rest {
-            [one] => self.sum_of::<1>(x, found, number, at, std::array::from_mut(one)),
-            _ => {
-                let (twos, one) = rest.as_chunks_mut();
-                twos.iter_mut().for_each(|two| self.sum_of::<2>(x, found, number, at, two));
-                one.iter_mut().for_each(|one| {
-                    self.sum_of::<1>(x, found, number, at + 2, std::array::from_mut(one));
-                });
+    pub(crate) fn sum_of_groups(&self, x: SparseView<'_>, found: &Found, sums: &mut [f64]) {
+        debug_assert!(self.groups > 1, "one group's are not side by side");
+        let step = side_by_side(self.groups);
+        let (fours, _) = CacheLine::all_numbers(&self.firsts).as_chunks::<FIRSTS>();
+        for (at, sums) in sums.chunks_mut(FIRSTS).enumerate() {
+            let mut total = [0.0; FIRSTS];
+            for (slot, value) in found.located.slots.iter().zip(x.values()) {
+                let firsts = &fours[*slot as usize * (step / FIRSTS) + at];
+                for at in 0..FIRSTS {
+                    total[at] += firsts[at] * value;
+                }
             }
+            sums.copy_from_slice(&total[..sums.len()]);
         }
-    }
-
-    /// The same of so many groups, which are summed up in registers.
-    #[inline(always)]
-    fn sum_of<const N: usize>(
-        &self,
-        x: SparseView<'_>,
-        found: &Found,
-        number: usize,
-        group: usize,
-        sums: &mut [f64; N],
-    ) {
-        let (shared, mut total) = (self.shared_rows(), [0.0; N]);
-        for (slot, value) in found.located.slots.iter().zip(x.values()) {
-            let first = self.at(*slot, group);
-            let rows = &shared[first..first + N];
-            for at in 0..N {
-                total[at] += rows[at][number] * value;
-            }
-        }
-        *sums = total;
     }
 
     /// The number of groups.
@@ -366,10 +368,11 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
             self.shared_rows()[..self.end()].chunks_exact(self.groups).map(row).collect();
         self.groups = groups;
         self.group_of.clear();
-        self.shared = Vec::new();
+        (self.shared, self.firsts) = (Vec::new(), Vec::new());
         self.grow_shared();
         let chunks = self.shared_rows_mut()[..rows.len() * groups].chunks_exact_mut(groups);
         chunks.zip(rows).for_each(|(chunk, row)| chunk.fill(row));
+        self.renew_firsts();
     }
 
     /// The first rows of all groups, slot by slot from slot 0 on.
@@ -434,6 +437,7 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
     pub(crate) fn change_shared(&mut self, change: impl FnMut(&mut [f64; S])) {
         let first = self.groups;
         self.shared_rows_mut()[first..].iter_mut().for_each(change);
+        self.renew_firsts();
     }
 
     /// The squares of one of the shared vectors.
@@ -498,7 +502,7 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
     /// Bytes held.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.tables.heap_bytes()
-            + self.shared.capacity() * size_of::<CacheLine>()
+            + (self.shared.capacity() + self.firsts.capacity()) * size_of::<CacheLine>()
             + self.group_of.capacity() * size_of::<u32>()
             + self.rows.heap_bytes()
     }
@@ -535,6 +539,7 @@ impl<const S: usize, const O: usize, R: OwnRows<O>> SideBySide<S, O, R> {
         weights.grow_shared();
         let saved = rows_of(&shared, weights.end() - groups)?;
         weights.shared_rows_mut()[groups..].iter_mut().zip(saved).for_each(|(row, saved)| *row = *saved);
+        weights.renew_firsts();
         Ok(weights)
     }
 }
@@ -551,8 +556,33 @@ impl<const S: usize, const O: usize> SideBySide<S, O> {
     }
 }
 
+/// First numbers that are summed up at once.
+const FIRSTS: usize = 4;
+
+/// Numbers of a slot among the first numbers of so many groups.
+#[inline(always)]
+fn side_by_side(groups: usize) -> usize {
+    groups.next_multiple_of(FIRSTS)
+}
+
+/// Lines of the first numbers of so many groups and slots.
+fn lines_of_firsts(groups: usize, slots: usize) -> usize {
+    if groups == 1 { 0 } else { (slots * side_by_side(groups)).div_ceil(CacheLine::NUMBERS) }
+}
+
+/// Lengthens by zeros, with little room to spare: these are among the largest arrays that a learner has.
+fn grow(lines: &mut Vec<CacheLine>, length: usize) {
+    if length > lines.capacity() {
+        lines.reserve_exact((length - lines.len()).max(lines.len() / 4));
+    }
+    lines.resize(length, CacheLine::ZERO);
+}
+
 /// The group that a task begins in: as good as drawn, for numbers in turn may follow the tasks' true kinds.
 fn first_group(task: u32, groups: usize) -> usize {
     let drawn = u64::from(task).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((drawn ^ (drawn >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) as usize % groups
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,8 +34,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::sigmoid;
 use crate::block::Block;
 use crate::error::StateError;
-use crate::example::Example;
-use crate::fingerprint::{BITS, fingerprint};
+use crate::fingerprint::BITS;
 use crate::table::prefetch::prefetch;
 
 /// Fingerprints at most.
@@ -258,11 +257,11 @@ impl Memory {
         Self { slots: Vec::new(), used: 0, known: Known::new() }
     }
 
-    /// By what an example is known again.
+    /// By what an example with this fingerprint is known again.
     #[inline]
-    pub(super) fn fingerprint(example: Example<'_>) -> u64 {
+    pub(super) fn known_by(fingerprint: u64) -> u64 {
         // 0 is an empty slot.
-        fingerprint(example).max(1)
+        fingerprint.max(1)
     }
 
     /// Asks for what is known of an example.

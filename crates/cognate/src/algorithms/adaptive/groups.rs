@@ -15,12 +15,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{curvature, implicit_steps, weighted_curvature};
+use super::rule::{Implicit, curvature, implicit_steps, weighted_curvature};
 use super::trust::{LOUDEST, Lean};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::TaskId;
-use crate::linalg::exponential::exp_of_negative;
+use crate::linalg::exponential::{exp_of_negative, ln_of_one_and};
 
 /// What it takes for a task to go.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,26 +57,60 @@ impl Default for Opinion {
 }
 
 /// Opinions that learn at once.
-const SIDE_BY_SIDE: usize = 4;
+pub(super) const SIDE_BY_SIDE: usize = 4;
 
-/// Learns how a label of some importance goes with what the pooled members say; the newest loss counts so much.
-#[inline(always)]
-fn learn_all(opinions: &mut [Opinion], said: &[f64], (label, importance): (f64, f64), newest: f64) {
-    let mut known = [Opinion::default(); SIDE_BY_SIDE];
-    known.iter_mut().zip(&*opinions).for_each(|(known, opinion)| *known = *opinion);
-    let z: [f64; SIDE_BY_SIDE] =
-        std::array::from_fn(|at| said.get(at).map_or(0.0, |said| said.clamp(-LOUDEST, LOUDEST)));
-    let agreed = std::array::from_fn(|at| label * known[at].lean.weight * z[at]);
-    let variance: [f64; SIDE_BY_SIDE] = std::array::from_fn(|at| z[at] * z[at] / known[at].lean.precision);
-    let taken = implicit_steps(agreed, variance.map(|variance| importance * variance));
-    for (at, opinion) in opinions.iter_mut().enumerate().filter(|(at, _)| z[*at].is_finite()) {
-        let step = importance * taken.steps[at];
-        let h = weighted_curvature(importance, taken.curvatures[at], || {
-            curvature(agreed[at] + variance[at] * step)
+/// What some opinions make of an example before they learn: implicit steps that are to be taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    /// What the groups say, cut.
+    said: [f64; SIDE_BY_SIDE],
+    agreed: [f64; SIDE_BY_SIDE],
+    variance: [f64; SIDE_BY_SIDE],
+    label: f64,
+    importance: f64,
+}
+
+impl Asked {
+    /// What opinions make of what the pooled members say, with a label of some importance.
+    #[inline(always)]
+    fn of(opinions: &[Opinion], said: &[f64], (label, importance): (f64, f64)) -> Self {
+        let mut known = [Opinion::default(); SIDE_BY_SIDE];
+        known.iter_mut().zip(opinions).for_each(|(known, opinion)| *known = *opinion);
+        let z: [f64; SIDE_BY_SIDE] =
+            std::array::from_fn(|at| said.get(at).map_or(0.0, |said| said.clamp(-LOUDEST, LOUDEST)));
+        let agreed = std::array::from_fn(|at| label * known[at].lean.weight * z[at]);
+        let variance = std::array::from_fn(|at| z[at] * z[at] / known[at].lean.precision);
+        Self { said: z, agreed, variance, label, importance }
+    }
+
+    /// Margins and variances of the steps.
+    #[inline(always)]
+    pub(super) fn steps(&self) -> ([f64; SIDE_BY_SIDE], [f64; SIDE_BY_SIDE]) {
+        (self.agreed, self.variance.map(|variance| self.importance * variance))
+    }
+
+    /// Takes the steps by themselves.
+    #[inline(always)]
+    pub(super) fn take(&self) -> Implicit<SIDE_BY_SIDE> {
+        let (agreed, variance) = self.steps();
+        implicit_steps(agreed, variance)
+    }
+
+    /// The opinions learn by the steps that were taken; the newest loss counts so much.
+    #[inline(always)]
+    fn learn(&self, opinions: &mut [Opinion], taken: &Implicit<SIDE_BY_SIDE>, newest: f64) {
+        let Self { said: z, agreed, variance, label, importance } = *self;
+        let losses: [f64; SIDE_BY_SIDE] = std::array::from_fn(|at| {
+            (-agreed[at]).max(0.0) + ln_of_one_and(exp_of_negative(-agreed[at].abs()))
         });
-        let loss = (-agreed[at]).max(0.0) + exp_of_negative(-agreed[at].abs()).ln_1p();
-        opinion.loss += newest * (loss - opinion.loss);
-        opinion.lean.learn(z[at], label * step, h);
+        for (at, opinion) in opinions.iter_mut().enumerate().filter(|(at, _)| z[*at].is_finite()) {
+            let step = importance * taken.steps[at];
+            let h = weighted_curvature(importance, taken.curvatures[at], || {
+                curvature(agreed[at] + variance[at] * step)
+            });
+            opinion.loss += newest * (losses[at] - opinion.loss);
+            opinion.lean.learn(z[at], label * step, h);
+        }
     }
 }
 
@@ -105,26 +139,43 @@ impl Groups {
         Self { count, patience, opinions: Vec::new(), examples: Vec::new(), said: vec![0.0; count] }
     }
 
-    /// To be filled with what the pooled members say, before [`Self::learn`].
+    /// To be filled with what the pooled members say, before [`Self::ask`].
     #[inline]
     pub(super) fn said(&mut self) -> &mut [f64] {
         &mut self.said
     }
 
-    /// Learns from what the pooled members have said to an example of a task in this group, with its label and importance; where
-    /// it goes, if anywhere.
+    /// What a task makes of what the first pooled members have said, with a label and its importance.
     #[inline(always)]
-    pub(super) fn learn(&mut self, task: TaskId, label: (f64, f64), group: usize) -> Option<Move> {
-        let (at, count, Patience { memory, better }) = (task.index(), self.count, self.patience);
+    pub(super) fn ask(&mut self, task: TaskId, label: (f64, f64)) -> Asked {
+        let (at, count) = (task.index(), self.count);
         if self.examples.len() <= at {
             self.examples.resize(at + 1, 0);
             self.opinions.resize((at + 1) * count, Opinion::default());
         }
+        Asked::of(&self.opinions[at * count..(at + 1) * count], &self.said, label)
+    }
+
+    /// A task of this group learns from what the pooled members have said to its example, of which the first were asked and have
+    /// taken their steps; where it goes, if anywhere.
+    #[inline(always)]
+    pub(super) fn learn(
+        &mut self,
+        task: TaskId,
+        asked: &Asked,
+        taken: &Implicit<SIDE_BY_SIDE>,
+        group: usize,
+    ) -> Option<Move> {
+        let (at, count, Patience { memory, better }) = (task.index(), self.count, self.patience);
         self.examples[at] += 1;
         let newest = (self.examples[at] as f64).min(memory).recip();
         let opinions = &mut self.opinions[at * count..(at + 1) * count];
-        for (opinions, said) in opinions.chunks_mut(SIDE_BY_SIDE).zip(self.said.chunks(SIDE_BY_SIDE)) {
-            learn_all(opinions, said, label, newest);
+        let (first, rest) = opinions.split_at_mut(count.min(SIDE_BY_SIDE));
+        asked.learn(first, taken, newest);
+        let label = (asked.label, asked.importance);
+        for (opinions, said) in rest.chunks_mut(SIDE_BY_SIDE).zip(self.said.chunks(SIDE_BY_SIDE).skip(1)) {
+            let asked = Asked::of(opinions, said, label);
+            asked.learn(opinions, &asked.take(), newest);
         }
         let best = (0..count).min_by(|a, b| opinions[*a].loss.total_cmp(&opinions[*b].loss))?;
         let goes = self.examples[at] >= FIRST && opinions[best].loss < opinions[group].loss - better;
@@ -215,7 +266,8 @@ mod tests {
             let label = if round % 3 == 0 { 1.0 } else { -1.0 };
             let guess = if round % 4 < 2 { 0.8 } else { -0.8 };
             groups.said().copy_from_slice(&[guess, -0.9 * label]);
-            if let Some(there) = groups.learn(task, (label, 1.0), group) {
+            let asked = groups.ask(task, (label, 1.0));
+            if let Some(there) = groups.learn(task, &asked, &asked.take(), group) {
                 (group, moves) = (there.group, moves + 1);
                 assert!(round + 1 >= FIRST as i32 && there.lean.weight < 0.0, "{round}: {there:?}");
             }

@@ -140,17 +140,18 @@ impl MembersStep<'_> {
         let (feature, value) = (self.features.indices()[at], self.features.values()[at]);
         let mut rows = self.weights.rows_mut(self.found);
         let mut own = rows.own(row);
-        let shared = rows.shared(slot);
-        if let Some(grown) = sizes.grow(SharedRow::of(shared.each_mut()).size, value) {
-            let both = (&mut *shared, &mut own);
-            let factors = shrink(growth, grown, &self.inverse_priors, both, value, changes);
-            if let Some(averages) = &mut self.averages
-                && factors.iter().any(|factor| *factor < 1.0)
-            {
-                averages.shrink(self.task, feature, &factors);
+        let size = rows.change_shared(slot, |shared| {
+            if let Some(grown) = sizes.grow(SharedRow::of(shared.each_mut()).size, value) {
+                let both = (&mut *shared, &mut own);
+                let factors = shrink(growth, grown, &self.inverse_priors, both, value, changes);
+                if let Some(averages) = &mut self.averages
+                    && factors.iter().any(|factor| *factor < 1.0)
+                {
+                    averages.shrink(self.task, feature, &factors);
+                }
             }
-        }
-        let size = SharedRow::of(*shared).size;
+            SharedRow::of(*shared).size
+        });
         if growth.is_real() {
             hold(growth, &self.inverse_priors, (size, self.own_scale), &mut own, value, changes);
         }
@@ -176,12 +177,16 @@ impl MembersStep<'_> {
         let mut rows = self.weights.rows_mut(self.found);
         for (at, (slot, row)) in self.found.places().enumerate() {
             let mut own = rows.own(row);
-            let SharedRow { size, precision, .. } = SharedRow::of(rows.shared(slot).each_mut());
-            let Some(now) = outgrown.shrunk(values[at], *size, seen * *precision) else { continue };
-            let before = sizes.take_back(size, now);
+            let taken_back = rows.change_shared(slot, |shared| {
+                let SharedRow { size, precision, .. } = SharedRow::of(shared.each_mut());
+                let now = outgrown.shrunk(values[at], *size, seen * *precision)?;
+                let before = sizes.take_back(size, now);
+                *precision = precision_left(seen * *precision, before, now) / seen;
+                Some((before, now))
+            });
+            let Some((before, now)) = taken_back else { continue };
             self.lanes.sizes[at] = now;
             let left = |precision: f64| precision_left(seen * precision, before, now) / seen;
-            *precision = left(*precision);
             let kept = OwnRow::of(own.each_mut()).precision;
             // Rows that are missing must stay zero.
             if *kept > 0.0 {
@@ -263,7 +268,7 @@ impl Stepped<4> for MembersStep<'_> {
         let values = self.features.values().iter().zip(&self.lanes.rates);
         for ((slot, row), (value, rates)) in self.found.places().zip(values) {
             let (by_own, by_shared) = moves(&steps, rates, gain(h, *value));
-            add(rows.shared(slot), &by_shared);
+            rows.change_shared(slot, |shared| add(shared, &by_shared));
             // Rows that are missing must stay zero.
             if new_too || rates[ALONE] != 0.0 {
                 let mut own = rows.own(row);

@@ -16,8 +16,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::groups::{Asked, SIDE_BY_SIDE};
 use super::real::Target;
-use super::rule::{HalfLife, curvature, implicit_steps, passed, weighted_curvature};
+use super::rule::{HalfLife, Implicit, curvature, implicit_steps, passed, weighted_curvature};
 use super::trust::{Lean, NUMBERS, Trust};
 use crate::block::Block;
 use crate::error::StateError;
@@ -179,6 +180,24 @@ impl Newton {
     }
 }
 
+/// Two times four implicit steps, which take little longer than four.
+#[inline(always)]
+fn two_at_once(agreed: [PerPart; 2], variance: [PerPart; 2]) -> [Implicit<SIDE_BY_SIDE>; 2] {
+    let (mut all_agreed, mut all_variance) = ([0.0; 2 * PARTS], [0.0; 2 * PARTS]);
+    for at in 0..PARTS {
+        (all_agreed[at], all_agreed[PARTS + at]) = (agreed[0][at], agreed[1][at]);
+        (all_variance[at], all_variance[PARTS + at]) = (variance[0][at], variance[1][at]);
+    }
+    let all = implicit_steps(all_agreed, all_variance);
+    let mut halves = [Implicit { steps: [0.0; PARTS], curvatures: [0.0; PARTS] }; 2];
+    for at in 0..PARTS {
+        (halves[0].steps[at], halves[1].steps[at]) = (all.steps[at], all.steps[PARTS + at]);
+        (halves[0].curvatures[at], halves[1].curvatures[at]) =
+            (all.curvatures[at], all.curvatures[PARTS + at]);
+    }
+    halves
+}
+
 /// What the mixture makes of own parts and of shared ones.
 #[inline(always)]
 fn apart(a: &PerPart, parts: &PerPart) -> [f64; 2] {
@@ -291,7 +310,7 @@ impl Mixer {
     }
 
     /// Learns from the margins of an example's parts, on the task's side, and from what the pooled member says to all; gives h
-    /// at the margin that was predicted.
+    /// at the margin that was predicted. Opinions about groups take their steps with it.
     #[inline(always)]
     pub(super) fn learn(
         &mut self,
@@ -299,10 +318,11 @@ impl Mixer {
         parts: &PerPart,
         pooled: f64,
         margin: f64,
-    ) -> f64 {
+        asked: Option<&Asked>,
+    ) -> (f64, Option<Implicit<SIDE_BY_SIDE>>) {
         let level = self.meet(task, time);
         let (trust, Some(newton)) = (&mut self.tasks[task.index()].trust, &mut self.levels[level]) else {
-            return curvature(margin);
+            return (curvature(margin), asked.map(Asked::take));
         };
         let (a, z) = (newton.weights, Newton::shortened(parts));
         let (weighed, solved) = (trust.weigh(label, apart(&a, parts), pooled), newton.solve(&z));
@@ -312,7 +332,14 @@ impl Mixer {
         let of_mixture = solved.map_or(0.0, |solved| weighted(&solved, &z));
         let agreed = [label * (weighted(&a, &z) + offset), agreed[0], agreed[1], margin];
         let variance = [of_mixture, variance[0], variance[1], 0.0];
-        let taken = implicit_steps(agreed, variance.map(|variance| weight * variance));
+        let weighted_variance = variance.map(|variance| weight * variance);
+        let (taken, beside) = match asked.map(Asked::steps) {
+            None => (implicit_steps(agreed, weighted_variance), None),
+            Some((others, their_variance)) => {
+                let [taken, beside] = two_at_once([agreed, others], [weighted_variance, their_variance]);
+                (taken, Some(beside))
+            }
+        };
         let [step, trusts, leans, _] = taken.steps.map(|step| weight * step);
         let h = |at: usize, step: f64| {
             weighted_curvature(weight, taken.curvatures[at], || curvature(agreed[at] + variance[at] * step))
@@ -323,7 +350,7 @@ impl Mixer {
         if let Some(solved) = &solved {
             newton.learn(&z, solved, label * step, h(0, step));
         }
-        taken.curvatures[3]
+        (taken.curvatures[3], beside)
     }
 
     /// The same from a real label: the loss over its noise in place of the logistic one, but for the side, which goes by signs.
@@ -551,7 +578,7 @@ mod tests {
             // The shared parts as they are seen from the task's side, which it finds.
             let side = mixer.side(TaskId(3));
             let example = Example::new(TaskId(3), SparseView::trusted(&[], &[]), label);
-            mixer.learn(example, &[2.0 * label, guess(), -side * label, side * guess()], -label, 0.0);
+            mixer.learn(example, &[2.0 * label, guess(), -side * label, side * guess()], -label, 0.0, None);
         }
         let (weights, side) = (mixer.weights(TaskId(3)), mixer.side(TaskId(3)));
         assert!(weights[ALONE] > 1.0 && side * weights[POOLED] < -0.3, "{weights:?} {side}");

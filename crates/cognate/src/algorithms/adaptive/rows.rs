@@ -5,7 +5,7 @@
 /// Of a feature, what all tasks of a group share.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SharedRow<N> {
-    /// Weight of the member `pooled`.
+    /// Weight of the member `pooled`: the first number of the row, of which all groups' are summed up at once.
     pub(super) pooled: N,
     /// Shared weight of the member `coupled`.
     pub(super) coupled: N,
@@ -14,9 +14,6 @@ pub(super) struct SharedRow<N> {
     /// s, the largest |x|.
     pub(super) size: N,
 }
-
-/// Where a [`SharedRow`] has the weight of `pooled`.
-pub(super) const POOLED_OF_ROW: usize = 0;
 
 /// Of a feature, what is a task's own.
 #[derive(Debug, Clone, Copy, Default)]

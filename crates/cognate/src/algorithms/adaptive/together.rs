@@ -32,19 +32,20 @@ use super::again::{Memory, MemoryState, Showing};
 use super::averages::{Averages, AveragesState, less};
 use super::config::{GroupCount, MOST_GROUPS, Prior, Settings};
 use super::doubt::{Doubts, Lesson};
-use super::groups::{Groups, GroupsState, Move, Patience};
+use super::groups::{Asked, Groups, GroupsState, Move, Patience, SIDE_BY_SIDE};
 use super::lanes::Lanes;
 use super::members::{MembersStep, OWN, PerMember, SHARED, Table, add_parts};
 use super::mixer::{ALONE, COUPLED_OWN, COUPLED_SHARED, Mixer, MixerState, PARTS, POOLED, PerPart, weighted};
 use super::real::Target;
-use super::rows::{OwnRow, POOLED_OF_ROW, SharedRow};
-use super::rule::{Clock, Loss, Sizes};
+use super::rows::{OwnRow, SharedRow};
+use super::rule::{Clock, Implicit, Loss, Sizes};
 use super::step::{Start, take_step};
 use super::tempering::{Measure, Tempered, is_far, may_count_otherwise};
 use super::units::{Units, UnitsState};
 use crate::block::Block;
 use crate::error::StateError;
 use crate::example::{Example, SparseView, TaskId};
+use crate::fingerprint::fingerprint;
 use crate::interaction::{Scales, Uniform};
 use crate::learner::Outcome;
 use crate::linalg::check_finite;
@@ -136,15 +137,15 @@ struct Taught {
 const NEW_INTERCEPT: [f64; SHARED] = [0.0, 0.0, 0.0, 1.0];
 
 impl State {
-    /// Asks for what is known about an example and its task; by what it is known again.
+    /// Asks for what is known about an example of a task, by its fingerprint; by what it is known again.
     #[inline(always)]
-    fn ask(&self, example: Example<'_>) -> u64 {
-        self.mixer.prefetch(example.task);
-        prefetch(&self.own_intercepts, example.task.index());
+    fn ask(&self, task: TaskId, fingerprint: impl FnOnce() -> u64) -> u64 {
+        self.mixer.prefetch(task);
+        prefetch(&self.own_intercepts, task.index());
         let Some(memory) = &self.memory else { return 0 };
-        let fingerprint = Memory::fingerprint(example);
-        memory.prefetch(fingerprint);
-        fingerprint
+        let known_by = Memory::known_by(fingerprint());
+        memory.prefetch(known_by);
+        known_by
     }
 
     /// What is made of an example whose rows have been found.
@@ -239,7 +240,8 @@ impl State {
         [wide, total * (1.0 - common), wide, total * common].map(f64::recip)
     }
 
-    /// Every member learns, on an example whose rows have been found; see the head of the file.
+    /// Every member learns, on an example whose rows have been found; see the head of the file. Opinions about groups take their
+    /// steps at the same time.
     #[inline(always)]
     fn update(
         &mut self,
@@ -248,27 +250,38 @@ impl State {
         example: Example<'_>,
         seen: &Seen,
         found: &mut Found,
-    ) {
-        let curvature = self.weigh(example, seen);
+        asked: Option<&Asked>,
+    ) -> Option<Implicit<SIDE_BY_SIDE>> {
+        let (curvature, taken) = self.weigh(example, seen, asked);
         if let Some(factor) = self.clock.tick(self.settings.forget, example.time) {
             self.write_down(weights, factor);
         }
         let members = seen.members(example.offset);
         let new_too = match self.gate(example, seen.margin, &members) {
-            Lesson::Nothing => return,
+            Lesson::Nothing => return taken,
             Lesson::Known => false,
             Lesson::All => true,
         };
         let side = seen.side;
         let taught = Taught { members, side, curvature, new_too, target: None, own_scale: 1.0 };
         self.step(weights, tasks, example, &taught, found);
+        taken
     }
 
-    /// The mixture learns from the margins of the parts; h at the margin that was predicted, where there is a mixture.
+    /// The mixture learns from the margins of the parts; h at the margin that was predicted, where there is a mixture, and the steps
+    /// of opinions about groups.
     #[inline(always)]
-    fn weigh(&mut self, example: Example<'_>, seen: &Seen) -> f64 {
+    fn weigh(
+        &mut self,
+        example: Example<'_>,
+        seen: &Seen,
+        asked: Option<&Asked>,
+    ) -> (f64, Option<Implicit<SIDE_BY_SIDE>>) {
         let Seen { parts, pooled, margin, .. } = seen;
-        if self.given.is_some() { 0.0 } else { self.mixer.learn(example, parts, *pooled, *margin) }
+        if self.given.is_some() {
+            return (0.0, asked.map(Asked::take));
+        }
+        self.mixer.learn(example, parts, *pooled, *margin, asked)
     }
 
     /// The members step, each by its own margin.
@@ -324,30 +337,31 @@ impl State {
         take_step(&mut step, &mut self.sizes, start);
     }
 
-    /// Weighs what the groups say to an example with a label of two kinds; where its task goes, if anywhere.
+    /// What a task makes of what the groups say to an example with a label of two kinds.
     #[inline(always)]
-    fn sort(
+    fn ask_groups(
         &mut self,
         weights: &Table,
         Example { task, features, weight, .. }: Example<'_>,
         label: f64,
         found: &Found,
-    ) -> Option<Move> {
+    ) -> Option<Asked> {
         let groups = self.groups.as_mut()?;
         let said = groups.said();
-        weights.sum_of_groups(features, found, POOLED_OF_ROW, said);
+        weights.sum_of_groups(features, found, said);
         if self.settings.intercept {
             for (said, row) in said.iter_mut().zip(&self.shared_intercepts) {
                 *said += SharedRow::of(*row).pooled;
             }
         }
-        groups.learn(task, (label, weight), weights.group(task))
+        Some(groups.ask(task, (label, weight)))
     }
 
-    /// A task goes to another group.
-    #[inline]
-    fn go(&mut self, weights: &mut Table, task: TaskId, goes: Option<Move>) {
-        if let Some(Move { group, lean }) = goes {
+    /// A task learns what to make of the groups, by steps that were taken, and goes to another one if that is better.
+    #[inline(always)]
+    fn sort(&mut self, weights: &mut Table, task: TaskId, asked: Option<(Asked, Implicit<SIDE_BY_SIDE>)>) {
+        let (Some(groups), Some((asked, taken))) = (&mut self.groups, asked) else { return };
+        if let Some(Move { group, lean }) = groups.learn(task, &asked, &taken, weights.group(task)) {
             weights.set_group(task, group);
             self.mixer.turn(task, lean);
         }
@@ -386,9 +400,9 @@ impl State {
         let example = Example { features, ..example };
         match showing {
             Showing::New => {
-                let goes = self.sort(weights, example, example.label, found);
-                self.update(weights, tasks, example, &seen, found);
-                self.go(weights, example.task, goes);
+                let asked = self.ask_groups(weights, example, example.label, found);
+                let taken = self.update(weights, tasks, example, &seen, found, asked.as_ref());
+                self.sort(weights, example.task, asked.zip(taken));
             }
             Showing::Again(worth) => {
                 let example = Example { weight: worth * example.weight, ..example };
@@ -418,15 +432,17 @@ impl WithSimd for LearnBatch<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { together: Together { weights, state, found }, tasks, batch, outcomes } = self;
-        let mut ahead = batch.examples();
-        let mut fingerprints = [0; AHEAD];
-        fingerprints.iter_mut().zip(&mut ahead).for_each(|(known, example)| *known = state.ask(example));
+        let ask = |state: &State, at: usize| {
+            let known = (at < batch.len()).then(|| state.ask(batch.task(at), || batch.fingerprint(at)));
+            known.unwrap_or_default()
+        };
+        let mut fingerprints: [u64; AHEAD] = std::array::from_fn(|at| ask(state, at));
         weights.begin_ahead(batch, found);
         // The steps are inlined here, where vectors are wide; a closure would not be.
         for (at, example) in batch.examples().enumerate() {
             let found = weights.next_ahead(batch, at, found);
             let fingerprint = fingerprints[at % AHEAD];
-            ahead.next().into_iter().for_each(|later| fingerprints[at % AHEAD] = state.ask(later));
+            fingerprints[at % AHEAD] = ask(state, at + AHEAD);
             *tasks = (*tasks).max(example.task.index() + 1);
             outcomes.push(if state.units.is_some() {
                 state.learn_real(weights, *tasks, example, None, found)
@@ -495,7 +511,7 @@ impl Together {
         if self.state.units.is_some() {
             self.state.learn_real(&mut self.weights, tasks, example, predicted, found)
         } else {
-            let fingerprint = self.state.ask(example);
+            let fingerprint = self.state.ask(example.task, || fingerprint(example));
             self.state.learn(&mut self.weights, tasks, example, (fingerprint, predicted), found)
         }
     }

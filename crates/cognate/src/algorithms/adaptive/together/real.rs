@@ -42,7 +42,7 @@ impl State {
                 parts[COUPLED_OWN] *= shrink;
                 parts
             };
-            let goes = self.sort(weights, example, target.sign(), found);
+            let asked = self.ask_groups(weights, example, target.sign(), found);
             if self.given.is_none() {
                 self.mixer.learn_real(
                     example.task,
@@ -68,7 +68,7 @@ impl State {
             if example.features.has_norm() {
                 self.step(weights, tasks, example, &taught, found);
             }
-            self.go(weights, example.task, goes);
+            self.sort(weights, example.task, asked.map(|asked| (asked, asked.take())));
         }
         self.sizes.note(Tempered::length(seen.tempered.as_ref()));
         if let Some(averages) = &mut self.averages {
