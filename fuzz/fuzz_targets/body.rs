@@ -43,7 +43,7 @@ fn check(examples: &Examples, purpose: Purpose) {
 fuzz_target!(|data: &[u8]| {
     let Some((choice, body)) = data.split_first() else { return };
     let purpose = if choice & 1 == 0 { Purpose::Learn } else { Purpose::Predict };
-    let reading = Reading { purpose, max_features: MOST_FEATURES };
+    let reading = Reading { purpose, max_features: MOST_FEATURES, takes_unknown: true };
     let read = match choice >> 1 & 3 {
         0 => reading.json(body),
         1 => reading.lines(body),

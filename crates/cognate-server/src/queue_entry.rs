@@ -142,7 +142,7 @@ impl QueueChange {
 
 fn answered(mut rest: Bytes<'_>) -> Result<Answered, NotWhole> {
     let (id, whose, by) = (item(&mut rest)?, rest.text()?.to_owned(), rest.text()?.to_owned());
-    let margin = rest.f64()?;
+    let margin = Some(rest.f64()?).filter(|margin| margin.is_finite()).ok_or(NotWhole)?;
     let random = match rest.byte()? {
         0 => false,
         1 => true,

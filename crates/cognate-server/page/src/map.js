@@ -24,6 +24,22 @@ function shape(pen, kind, x, y, r) {
 /** Groups by size get colours and shapes; a group that goes leaves its own to nobody else while the page is open. */
 const marks = (group) => (group === undefined ? { tone: -1, kind: 'circle' } : { tone: group % TONES, kind: SHAPES[(group + Math.floor(group / TONES)) % SHAPES.length] });
 
+/** Points that lie on top of each other are spread around their place, by name, so that all of them are seen and none moves. */
+function spread(points) {
+  const { size } = frame(points);
+  const places = new globalThis.Map();
+  for (const point of points) {
+    const place = `${Math.round((point.x / size) * 150)},${Math.round((point.y / size) * 150)}`;
+    places.set(place, [...(places.get(place) ?? []), point]);
+  }
+  const step = size / 55;
+  return [...places.values()].flatMap((same) => [...same].sort((a, b) => (a.task < b.task ? -1 : 1)).map((point, at) => {
+    const r = same.length > 1 ? step * Math.sqrt(at + 0.4) : 0;
+    const angle = at * 2.399963;
+    return { ...point, x: point.x + r * Math.cos(angle), y: point.y + r * Math.sin(angle) };
+  }));
+}
+
 function frame(points) {
   const xs = points.map((point) => point.x), ys = points.map((point) => point.y);
   const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
@@ -164,7 +180,7 @@ export function Map({ model, live }) {
   const [typed, setTyped] = useState('');
   const [chosen, choose] = useState();
   const { data, error } = useData(at(model, '/map'), { every: 5000, seq: live.seq });
-  const points = data?.points ?? [];
+  const points = useMemo(() => (data ? (data.points.length > DENSE ? data.points : spread(data.points)) : []), [data]);
   const found = useMemo(() => {
     const wanted = typed.trim().toLowerCase();
     return wanted ? new Set(points.filter((point) => point.task.toLowerCase().includes(wanted)).map((point) => point.task)) : undefined;

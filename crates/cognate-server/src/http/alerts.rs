@@ -55,7 +55,7 @@ pub(super) async fn list(call: Call) -> Result<Response, Failure> {
     let live = call.model()?;
     let limit = number(&call, "limit", ALERTS, MOST_ALERTS)?;
     let state = live.read();
-    let seen = state.activity.alerts().iter().rev().filter(|alert| call.who.sees(&alert.task));
+    let seen = state.activity.alerts().kept().rev().filter(|alert| call.who.sees(&alert.task));
     let alerts = seen.take(limit).map(AlertAnswer::from).collect();
     Ok(json(StatusCode::OK, &AlertsAnswer { alerts, stopped: live.summary().stopped }))
 }

@@ -60,7 +60,7 @@ impl Events {
                 "pending": state.pending, "queue": state.queue.items().len(),
             });
             let mut events = format!("event: progress\nid: {seq}\ndata: {data}\n\n");
-            let new = state.activity.alerts().iter().filter(|alert| alert.number > self.alerts);
+            let new = state.activity.alerts().kept().filter(|alert| alert.number > self.alerts);
             for alert in new {
                 let data = json!({ "number": alert.number, "kind": alert.kind, "task": alert.task });
                 events += &format!("event: alert\ndata: {data}\n\n");

@@ -168,7 +168,7 @@ fn release(
 fn contradicts(said: &Said) -> bool {
     // As everywhere: a margin of 0 contradicts both labels.
     let label = if said.label > 0.0 { 1.0 } else { -1.0 };
-    !(said.item.margin * label > 0.0)
+    said.item.margin * label <= 0.0
 }
 
 fn labelled(item: &Item, label: f64) -> Examples {
@@ -248,8 +248,8 @@ impl<D: Disk + Clone> Engine<D> {
         }
         let state = self.state();
         let told = |queue: &Queue, wish: &Wish| {
-            let said = queue.held().iter().chain(queue.said());
-            let said = said.filter(|said| said.id == wish.id()).last().cloned();
+            let mut said = queue.held().iter().chain(queue.said());
+            let said = said.rfind(|said| said.id == wish.id()).cloned();
             (queue.items().get(&wish.id()).cloned(), said)
         };
         let (item, said) = {

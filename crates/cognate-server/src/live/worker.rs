@@ -415,7 +415,7 @@ impl<D: Disk + Clone + Send + 'static> Worker<D> {
             let alerts = state.activity.alerts();
             // Those of before the start have been told.
             let told = self.alerts.replace(alerts.raised).unwrap_or(alerts.raised);
-            for alert in alerts.iter().filter(|alert| alert.number > told) {
+            for alert in alerts.kept().filter(|alert| alert.number > told) {
                 let Alert { kind, task, before, lately, .. } = alert;
                 self.metrics.drift(kind);
                 warn!(model = self.metrics.model(), task, before, lately, "a task errs more than it used to");

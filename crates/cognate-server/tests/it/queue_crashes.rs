@@ -70,7 +70,9 @@ fn execute(engine: &mut Engine<World>, deed: &Deed, time: u64) -> bool {
     let before = engine.seq();
     match deed {
         Deed::Learn(rows) => learn(engine, rows, time),
-        Deed::Act(act) => drop(wish(engine, *act, time)),
+        Deed::Act(act) => {
+            let _ = wish(engine, *act, time);
+        }
         Deed::Forget(task) => {
             let (reply, mut answer) = oneshot::channel();
             engine.run([Job::Forget { task: format!("t{task}"), time, reply }]);
@@ -162,7 +164,9 @@ fn what_people_said_survives_crashes() {
 
 #[test]
 fn what_people_said_survives_calls_that_fail() {
-    (100..140).for_each(|seed| drop(lives(seed, Trouble::Fail)));
+    for seed in 100..140 {
+        lives(seed, Trouble::Fail);
+    }
 }
 
 /// The items that wait, in order.

@@ -56,21 +56,21 @@ pub(super) struct Readers {
     state: u64,
     texts: u64,
     /// Names, and how much each likes each topic.
-    readers: Vec<(String, [f64; 4])>,
+    people: Vec<(String, [f64; 4])>,
 }
 
 impl Readers {
     pub(super) fn new(seed: u64) -> Self {
-        let mut readers = Self { state: seed, texts: 0, readers: Vec::new() };
+        let mut readers = Self { state: seed, texts: 0, people: Vec::new() };
         for (group, (name, _)) in TOPICS.iter().enumerate() {
             for number in 1..=READERS {
                 let taste = readers.taste(group, 1.0);
-                readers.readers.push((format!("{name}-{number:02}"), taste));
+                readers.people.push((format!("{name}-{number:02}"), taste));
             }
         }
         for number in 1..=CONTRARY {
             let taste = readers.taste(0, -1.0);
-            readers.readers.push((format!("contrary-{number:02}"), taste));
+            readers.people.push((format!("contrary-{number:02}"), taste));
         }
         readers
     }
@@ -88,14 +88,10 @@ impl Readers {
         (self.next() % most as u64) as usize
     }
 
-    /// A group likes its own topic, and the next one a little.
+    /// A group likes its own topic, and the others less.
     fn taste(&mut self, group: usize, sign: f64) -> [f64; 4] {
         std::array::from_fn(|topic| {
-            let liked = match (topic + 4 - group) % 4 {
-                0 => 1.0,
-                1 => 0.3,
-                _ => -0.7,
-            };
+            let liked = if topic == group { 1.0 } else { -0.35 };
             let own = (self.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
             sign * liked + 0.3 * own
         })
@@ -115,10 +111,10 @@ impl Readers {
         if self.texts == CHANGE {
             for group in 0..4 {
                 let taste = self.taste((group + 2) % 4, 1.0);
-                self.readers[group * READERS + READERS - 1].1 = taste;
+                self.people[group * READERS + READERS - 1].1 = taste;
             }
         }
-        let (reader, main) = (self.below(self.readers.len()), self.below(4));
+        let (reader, main) = (self.below(self.people.len()), self.below(4));
         let mut words: Vec<(usize, &str)> = Vec::new();
         while words.len() < WORDS {
             let topic = if self.below(3) > 0 { main } else { self.below(4) };
@@ -127,12 +123,12 @@ impl Readers {
                 words.push((topic, word));
             }
         }
-        let liking: f64 = words.iter().map(|(topic, _)| self.readers[reader].1[*topic]).sum();
+        let liking: f64 = words.iter().map(|(topic, _)| self.people[reader].1[*topic]).sum();
         let is_wrong = self.next().is_multiple_of(WRONG);
         let is_unlabelled = self.next().is_multiple_of(UNLABELLED);
         let label = if (liking > 0.0) == is_wrong { -1.0 } else { 1.0 };
         examples.push(&Row {
-            task: Some(&self.readers[reader].0),
+            task: Some(&self.people[reader].0),
             label: Some(label).filter(|_| !is_unlabelled),
             id: None,
             beside: Beside::default(),
