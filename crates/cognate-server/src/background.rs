@@ -49,7 +49,7 @@ impl Background {
         // Who does not wait any more, because the connection is gone, costs nothing.
         let task = move || {
             if !reply.is_closed() {
-                drop(reply.send(work()))
+                drop(reply.send(work()));
             }
         };
         let failed = || Failure::new(Code::Internal, "a thread has panicked");

@@ -211,7 +211,15 @@ impl<D: Disk + Clone> Engine<D> {
         queue.restore();
         queue.retracted = without;
         let (snapshot_seq, pending) = (snapshot.seq, memory.waiting());
-        let state = Arc::new(Shared::new(State { model, activity, seq, snapshot_seq, pending, queue, stopped: None }));
+        let state = Arc::new(Shared::new(State {
+            model,
+            activity,
+            seq,
+            snapshot_seq,
+            pending,
+            queue,
+            stopped: None,
+        }));
         let (mut stopped, mut retracted) = (None, BTreeSet::new());
         let (store, recovered) = opening.replay(|number, bytes| {
             let entry = Entry::from_bytes(bytes).map_err(|error| error.to_string())?;
