@@ -238,17 +238,18 @@ fn rows_that_are_alike_teach_what_they_teach_one_by_one() {
         let (mut names, mut labels) = (Vec::new(), Vec::new());
         let mut rng = generator(width as u64, 0);
         for row in 0..ROWS {
+            let first = values.len();
             // Most rows are dense; some have others beside, new ones among them, or lack some, and two tasks take turns.
             let kind = rng.random_range(0..20);
-            let dense = (0..width as i32).filter(|at| kind != 0 || at % 3 == 0);
-            let beside = if kind == 1 { vec![200 + row as i32] } else { Vec::new() };
+            let dense = (0..width).filter(|at| kind != 0 || at % 3 == 0);
+            let beside = if kind == 1 { vec![200 + i32::try_from(row).unwrap()] } else { Vec::new() };
             for index in dense.chain(beside) {
                 indices.push(index);
                 values.push(rng.random_range(-1.0..1.0));
             }
-            starts.push(indices.len() as i32);
+            starts.push(i32::try_from(indices.len()).unwrap());
             names.push(if row % 97 < 60 { row % 2 } else { row % 5 });
-            labels.push(if values[starts[row] as usize] > 0.1 { 1.0 } else { -1.0 });
+            labels.push(if values[first] > 0.1 { 1.0 } else { -1.0 });
         }
         let (mut whole, mut single) = (
             model(&format!(r#"{{"learner": "{learner}"}}"#)),
