@@ -43,6 +43,7 @@ mod resume;
 mod robust;
 mod save_every;
 mod served;
+mod shards;
 mod signals;
 mod stream_flags;
 mod support;

@@ -237,7 +237,7 @@ impl Adaptive {
         probabilities: true,
         weights: true,
         offsets: true,
-        shardable: true,
+        shardable: false,
         theorems: &[],
     };
 
