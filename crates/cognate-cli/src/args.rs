@@ -154,9 +154,17 @@ pub(crate) struct LearnArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Threads: 1, or 2 to read ahead while learning; the result is the same
-    #[arg(long, value_name = "N", default_value = "2")]
-    pub(crate) threads: NonZeroUsize,
+    /// Spread the tasks over S shards that learn side by side; part of the model. `perceptron` and `passive-aggressive` can.
+    /// What tasks share is then learnt a little later by the others [default: 1]
+    #[arg(long, value_name = "S")]
+    pub(crate) shards: Option<u32>,
+    /// After how many examples shards tell each other what they have learnt; by default about as many as there are tasks
+    #[arg(long, value_name = "B|auto")]
+    pub(crate) mix: Option<String>,
+    /// Threads: 1, or more to read ahead while learning, and to take shards where there are several; by default as many as
+    /// there are processors. The result is the same
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
     // Last, since the heading of these flags holds for all that follow.
     /// How the stream is read
     #[command(flatten)]

@@ -24,6 +24,8 @@ struct Given<'a> {
     sets: &'a [String],
     tasks: Option<&'a str>,
     features: Option<u32>,
+    shards: Option<u32>,
+    mix: Option<&'a str>,
     stream: &'a StreamArgs,
 }
 
@@ -37,6 +39,8 @@ pub(crate) fn run_config(args: &LearnArgs, base: Value) -> anyhow::Result<RunCon
         sets: &args.sets,
         tasks: args.tasks.as_deref(),
         features: args.features,
+        shards: args.shards,
+        mix: args.mix.as_deref(),
         stream: &args.stream,
     };
     resolve(&given, base)
@@ -60,6 +64,8 @@ pub(crate) fn fit_config(args: &FitArgs) -> anyhow::Result<RunConfig> {
         sets: &args.sets,
         tasks: args.tasks.as_deref(),
         features: args.features,
+        shards: None,
+        mix: None,
         stream: &stream,
     };
     let fitted = REGISTRY.iter().find(|about| about.protocol == Protocol::Batch);
@@ -141,9 +147,24 @@ fn resolve(given: &Given<'_>, base: Value) -> anyhow::Result<RunConfig> {
         lay(&mut tree, json!({ "query": { name: {} } }));
     }
     apply_sets(&mut tree, &learner, given.sets)?;
+    lay_shards(&mut tree, given)?;
     let mut config: RunConfig = serde_json::from_value(tree)?;
     config.read_files()?;
     Ok(config)
+}
+
+/// Lays upon a tree over how many shards tasks are spread, and when those are mixed.
+fn lay_shards(tree: &mut Value, given: &Given<'_>) -> anyhow::Result<()> {
+    if let Some(count) = given.shards {
+        lay(tree, json!({ "shards": { "count": count } }));
+    }
+    if let Some(mix) = given.mix {
+        let value = parse_value(mix);
+        serde_json::from_value::<RunConfig>(json!({ "shards": { "mix": value } }))
+            .map_err(|error| anyhow::anyhow!("--mix {mix}: {error}"))?;
+        lay(tree, json!({ "shards": { "mix": value } }));
+    }
+    Ok(())
 }
 
 /// A config file, checked on its own first so that errors have line and column.

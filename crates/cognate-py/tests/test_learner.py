@@ -329,3 +329,16 @@ def test_weights_that_are_no_numbers_in_a_row_are_refused(weights) -> None:
     for X in [np.eye(2), [{0: 1.0}, {1: 1.0}]]:
         with pytest.raises(DataError, match="(sample_weight: .*|there are 1 weights; )expected"):
             Learner("perceptron").partial_fit(X, [1, -1], sample_weight=weights)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "passive-aggressive"])
+def test_shards_learn_one_by_one_as_they_learn_tables(learner: str) -> None:
+    stream = Stream(rows=300)
+    one, table = (Learner(learner, tasks=5, shards={"count": 3, "mix": 40}) for _ in range(2))
+    for x, y, task in rows(stream):
+        one.learn_one(x, y, task)
+    table.partial_fit(stream.X, stream.y, stream.tasks)
+    assert one._model.to_bytes() == table._model.to_bytes()
+    assert np.array_equal(one.decision_function(stream.X, stream.tasks), table.decision_function(stream.X, stream.tasks))
+    with pytest.raises(ConfigError, match=r"shards\.count: must be from 1 to 65536, got 0"):
+        Learner(learner, shards=0)

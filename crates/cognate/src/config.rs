@@ -21,6 +21,7 @@ pub use crate::interaction::{
 };
 pub use crate::kernel::{Budget, GaussianConfig, KernelConfig, LinearConfig, PolynomialConfig};
 pub use crate::query::{MarginQueryConfig, RelationQueryConfig, UncertaintyQueryConfig};
+pub use crate::shards::{Mix, ShardsConfig};
 pub use crate::stream::StreamConfig;
 
 /// Everything that can be set for a run.
@@ -40,6 +41,9 @@ pub struct RunConfig {
     pub learner: LearnerConfig,
     /// Which labels to ask for
     pub query: QueryConfig,
+    /// Shards that learn side by side
+    #[serde(skip_serializing_if = "ShardsConfig::is_one")]
+    pub shards: ShardsConfig,
 }
 
 /// Most tasks that can be declared by their number alone, so that a small file cannot ask for much work.
@@ -125,6 +129,8 @@ impl RunConfig {
         problems.extend(
             self.query.validate(self.learner.about(), self.learner.kind()).into_iter().map(within("query")),
         );
+        let shards = self.shards.validate(&self.learner, self.tasks.as_ref()).into_iter();
+        problems.extend(shards.map(within("shards")));
         if self.features.is_some() && matches!(self.stream.naming, NamingConfig::Hashed(_)) {
             let message = "`stream.naming.hashed.bits` says how many there are; give one of the two";
             problems.push(ConfigProblem::new("features", message));

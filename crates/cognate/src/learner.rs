@@ -1,8 +1,12 @@
 //! The protocol: what every learner can do.
 
+use std::num::NonZeroUsize;
+
 use crate::example::{Example, SparseView, TaskId};
 use crate::kernel::Budget;
+use crate::shards::ShardReport;
 use crate::stream::Batch;
+use crate::tasks::Tasks;
 
 /// Predicts: gives the margin of an example.
 pub trait Predict {
@@ -68,6 +72,16 @@ pub trait LearnOne: Predict {
     /// Sees an example whose label is not asked for, or not there: meets its task and counts the round, as
     /// [`Self::update`] does, and learns nothing. A task met before leaves every margin as it is.
     fn skip(&mut self, task: TaskId);
+
+    /// Is told the names of all tasks before examples of new ones are learnt; most learners go by their numbers alone.
+    fn meet(&mut self, tasks: &Tasks) {
+        let _ = tasks;
+    }
+
+    /// May learn batches with so many threads; the result is the same. Most learners use one.
+    fn use_threads(&mut self, threads: NonZeroUsize) {
+        let _ = threads;
+    }
 
     /// A pass over the stream has come to its end; most learners do nothing then.
     fn end_pass(&mut self) {}
@@ -292,6 +306,11 @@ pub trait Inspect {
     /// The loss that the learner makes small, of a margin; none if it minimises none.
     fn loss(&self, label: f64, margin: f64) -> Option<f64> {
         let _ = (label, margin);
+        None
+    }
+
+    /// What has become of the shards, where tasks are spread over several.
+    fn shards(&self) -> Option<ShardReport> {
         None
     }
 

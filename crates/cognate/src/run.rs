@@ -372,6 +372,7 @@ impl Run {
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         check_batch(model, batch)?;
+        model.learner.as_learn_one().meet(&model.tasks);
         let Self { rounds, classes, outcomes, asker } = self;
         let aside = &mut Aside { outcomes, asker, observer };
         let is_plain = aside.asker.asks_all() && !batch.has_unlabelled() && !batch.has_zero_weights();

@@ -166,11 +166,8 @@ impl Model {
         checked.map_err(|error| inconsistent(format!("config: {error}")))?;
         let names = restore_names(&header)?;
         check_state_of_pairs(header.config.learner.about(), tasks.count(), learner_state)?;
-        let mut learner = header
-            .config
-            .learner
-            .build_for(&tasks, header.config.features)
-            .map_err(|error| inconsistent(error.to_string()))?;
+        let built = header.config.build(&tasks);
+        let mut learner = built.map_err(|error| inconsistent(error.to_string()))?;
         learner.restore(learner_state)?;
         if learner.as_inspect().tasks() != tasks.count() {
             return Err(inconsistent("the learner has another number of tasks".to_owned()));

@@ -2,6 +2,7 @@
 
 mod summary;
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -70,7 +71,9 @@ pub(crate) fn run(args: &LearnArgs, quiet: bool) -> anyhow::Result<()> {
         stopped: false,
     };
     let before = Counts::of(&model);
-    let options = RunOptions { threads: args.threads, ..RunOptions::of(&stream_config) };
+    let processors = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = args.threads.unwrap_or_else(processors);
+    let options = RunOptions { threads, ..RunOptions::of(&stream_config) };
     let learnt = model.learn(&mut *stream, &options, &mut watch);
     watch.table.finish(model.metrics());
     let seconds = watch.table.elapsed();
@@ -212,6 +215,19 @@ fn prepare(
     // What a model has learnt does not depend on how it asks from now on.
     model.set_query(config.query, config.stream.seed)?;
     let (known, asked) = (model.config(), ModelConfig::of(&config));
+    if asked.shards.count != known.shards.count {
+        bail!(
+            "--resume {}: the model learns in {}, and {} are asked for; what shards have learnt cannot be divided anew: \
+             leave out --shards, or start a new model",
+            path.display(),
+            if known.shards.count == 1 {
+                "one shard".to_owned()
+            } else {
+                format!("{} shards", known.shards.count)
+            },
+            asked.shards.count,
+        );
+    }
     if asked != *known {
         let (known, asked) = differences(&json!(known), &json!(asked));
         bail!(

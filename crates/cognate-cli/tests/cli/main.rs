@@ -44,6 +44,7 @@ mod robust;
 mod save_every;
 mod served;
 mod served_disk;
+mod shards;
 mod signals;
 mod stream_flags;
 mod support;

@@ -20,13 +20,21 @@ def config_json(
     features: int | None,
     stream: Mapping[str, Any] | None,
     query: Any,
+    shards: int | Mapping[str, Any] | None,
     params: dict[str, Any],
 ) -> str:
     """The config of a learner, as in a `--config` file."""
     name = _native.default_learner() if learner is None else learner
     if not isinstance(name, str):
         raise ConfigError(f"learner: found {name!r}; expected one of {', '.join(known())}")
-    tree = {"learner": {name: params}, "tasks": tasks, "features": features, "stream": stream, "query": query}
+    tree = {
+        "learner": {name: params},
+        "tasks": tasks,
+        "features": features,
+        "stream": stream,
+        "query": query,
+        "shards": shards if shards is None or isinstance(shards, Mapping) else {"count": shards},
+    }
     return json.dumps(plain(tree, ""))
 
 

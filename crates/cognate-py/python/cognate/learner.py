@@ -38,6 +38,10 @@ class Learner:
         ``{"simultaneous": True}`` if a round is one example of every task.
     query:
         Which labels are asked for: ``"all"``, ``{"margin": {"b": 1}}``, ``{"relation": {"scale": 1}}``.
+    shards:
+        Over how many shards the tasks are spread, which learn tables and files side by side on several cores: a number,
+        or ``{"count": 8, "mix": 1000}``, where shards are mixed after so many examples. ``perceptron`` and
+        ``passive-aggressive`` can; by default there is one. Results do not depend on the number of cores.
     classes:
         The two labels, where they are texts that come one by one: that of -1 first, as in ``["ham", "spam"]``.
     **params:
@@ -101,10 +105,11 @@ class Learner:
         features: int | None = None,
         stream: Mapping[str, Any] | None = None,
         query: str | Mapping[str, Any] | None = None,
+        shards: int | Mapping[str, Any] | None = None,
         classes: Sequence[Any] | None = None,
         **params: Any,
     ) -> None:
-        config = config_json(learner, tasks, features, stream, query, params)
+        config = config_json(learner, tasks, features, stream, query, shards, params)
         self._model = _native.Model(config, None if classes is None else list(classes))
 
     # -- one example at a time

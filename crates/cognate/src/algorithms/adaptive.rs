@@ -238,7 +238,7 @@ impl Adaptive {
         probabilities: true,
         weights: true,
         offsets: true,
-        shardable: true,
+        shardable: false,
         theorems: &[],
     };
 

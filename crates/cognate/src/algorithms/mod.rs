@@ -51,6 +51,7 @@ use crate::example::TaskId;
 use crate::fit::Kind;
 use crate::interaction::{InteractionConfig, InteractionFileError};
 use crate::learner::{Inspect, LearnOne, Predict};
+use crate::shards::{ShardsConfig, why_not};
 use crate::tasks::Tasks;
 
 /// How rounds reach a learner.
@@ -155,6 +156,11 @@ pub(crate) trait Parameters {
         None
     }
 
+    /// Why tasks of a learner of these parameters cannot be spread over shards, where others of its kind can.
+    fn unshardable(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Declares the tasks that they name.
     fn declare(&self, tasks: &mut Tasks) -> Result<(), ConfigError> {
         let declared = self.interaction().map_or(Ok(()), |interaction| interaction.declare(tasks));
@@ -195,6 +201,10 @@ pub(crate) trait Algorithm: Predict + Inspect + Sized {
 
     /// The only way to make a learner; `features` is their number where it was declared.
     fn build(config: &Self::Config, tasks: &Tasks, features: Option<u32>) -> Result<Self, ConfigError>;
+
+    /// Spreads tasks over several shards; called before anything is learnt, and only where [`Parameters::unshardable`]
+    /// says nothing against it.
+    fn spread(&mut self, _config: ShardsConfig, _tasks: &Tasks) {}
 
     /// The saved form: equal states give equal bytes.
     fn state(&self) -> Self::State;
@@ -312,6 +322,13 @@ macro_rules! registry {
                 match self { $(Self::$variant(config) => config.wants_rounds(),)* }
             }
 
+            /// Why tasks cannot be spread over several shards, if they cannot.
+            pub(crate) fn unshardable(&self) -> Option<&'static str> {
+                why_not(self.about()).or_else(|| match self {
+                    $(Self::$variant(config) => config.unshardable(),)*
+                })
+            }
+
             /// Sets the number of rounds, which turns fractions of the stream into numbers of rounds.
             pub fn set_rounds(&mut self, rounds: u64) {
                 match self { $(Self::$variant(config) => config.set_rounds(rounds),)* }
@@ -374,22 +391,20 @@ macro_rules! registry {
                 match self { $(Self::$variant(learner) => learner,)* }
             }
 
+            /// Spreads tasks over several shards, before anything is learnt.
+            pub(crate) fn spread(&mut self, config: ShardsConfig, tasks: &Tasks) {
+                match self { $(Self::$variant(learner) => learner.spread(config, tasks),)* }
+            }
+
             /// The state as MessagePack with field names.
             pub(crate) fn to_bytes(&self) -> Vec<u8> {
                 let bytes = match self { $(Self::$variant(learner) => rmp_serde::to_vec_named(&learner.state()),)* };
                 bytes.expect("learner state holds only what MessagePack can hold")
             }
 
-            /// A learner of the same config without one task, for the tasks that remain; none if it does not keep
-            /// tasks apart.
-            pub(crate) fn without(
-                &self,
-                task: TaskId,
-                config: &LearnerConfig,
-                remaining: &Tasks,
-                features: Option<u32>,
-            ) -> Option<Self> {
-                let mut fresh = config.build_for(remaining, features).ok()?;
+            /// The learner without one task, put into a fresh one of the same config for the tasks that remain; none if it
+            /// does not keep tasks apart.
+            pub(crate) fn without(&self, task: TaskId, mut fresh: Self) -> Option<Self> {
                 match (self, &mut fresh) {
                     $((Self::$variant(learner), Self::$variant(fresh)) => {
                         let mut state = learner.state();

@@ -22,6 +22,8 @@
 //! Departures: an example that is 0, or so short that tau overflows, teaches nothing.
 //! Reduces to: `individual` with K = 1 is `global`; `pa1` and `pa2` with large c are `pa`.
 
+use std::num::NonZeroUsize;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +34,12 @@ use crate::choice::{NoParameters, allow_bare_names, choice};
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, hinge};
 use crate::fit::Kind;
+use crate::interaction::Scales;
 use crate::learner::{
     Inspect, LearnOne, Outcome, OwnWeights, Predict, SharedVector, influence_of_like_tasks,
+    margins_one_by_one,
 };
+use crate::shards::{Rule, ShardReport, Sharded, ShardedState, ShardsConfig};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
@@ -180,6 +185,8 @@ pub struct PassiveAggressive {
     config: PassiveAggressiveConfig,
     tasks: usize,
     weights: SharedOwn,
+    /// The weights in place of those, where tasks are in shards.
+    sharded: Option<Box<Sharded>>,
     /// Scratch, not state.
     located: [LocatedSlots; AHEAD],
 }
@@ -242,18 +249,38 @@ impl PassiveAggressiveConfig {
     }
 }
 
+/// What weights and examples come to, where tasks are in shards.
+impl Rule for PassiveAggressiveConfig {
+    fn scales(&self, _: usize) -> Scales {
+        Scales { own: 1.0, shared: 1.0 }
+    }
+
+    fn step(&self, _: usize, example: Example<'_>, margin: f64) -> Option<f64> {
+        self.step(example, margin)
+    }
+}
+
 impl Predict for PassiveAggressive {
     fn margin(&self, task: TaskId, x: SparseView<'_>) -> f64 {
-        sum(self.weights.dots_of(task, x))
+        match &self.sharded {
+            Some(sharded) => sharded.margin(&self.config, task, x),
+            None => sum(self.weights.dots_of(task, x)),
+        }
     }
 
     fn margins(&self, examples: &Batch, task_of: &dyn Fn(TaskId) -> TaskId, margins: &mut Vec<f64>) {
+        if self.sharded.is_some() {
+            return margins_one_by_one(self, examples, task_of, margins);
+        }
         self.weights.dots_ahead(examples, task_of, |_, dots| margins.push(sum(dots)));
     }
 }
 
 impl LearnOne for PassiveAggressive {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
+        if let Some(sharded) = &mut self.sharded {
+            return sharded.update(&self.config, &mut self.tasks, example, margin);
+        }
         self.tasks = self.tasks.max(example.task.index() + 1);
         let step = self.config.step(example, margin);
         if let Some(step) = step {
@@ -264,18 +291,36 @@ impl LearnOne for PassiveAggressive {
 
     /// As margin then update, looking each feature up once.
     fn learn(&mut self, example: Example<'_>) -> Outcome {
+        if self.sharded.is_some() {
+            let margin = self.margin(example.task, example.features) + example.offset;
+            return Outcome { margin, updated: self.update(example, margin) };
+        }
         self.tasks = self.tasks.max(example.task.index() + 1);
         self.weights.locate(example.task, example.features, &mut self.located[0]);
         learn_located(&self.config, &mut self.weights, example, &mut self.located[0])
     }
 
     fn skip(&mut self, task: TaskId) {
-        self.tasks = self.tasks.max(task.index() + 1);
+        match &mut self.sharded {
+            Some(sharded) => sharded.skip(&mut self.tasks, task),
+            None => self.tasks = self.tasks.max(task.index() + 1),
+        }
+    }
+
+    fn meet(&mut self, tasks: &Tasks) {
+        self.sharded.iter_mut().for_each(|sharded| sharded.meet(tasks, self.tasks));
+    }
+
+    fn use_threads(&mut self, threads: NonZeroUsize) {
+        self.sharded.iter_mut().for_each(|sharded| sharded.use_threads(threads));
     }
 
     fn learn_batch(&mut self, batch: &Batch, outcomes: &mut Vec<Outcome>) {
         outcomes.clear();
-        let Self { config, tasks, weights, located } = self;
+        let Self { config, tasks, weights, sharded, located } = self;
+        if let Some(sharded) = sharded {
+            return sharded.learn_batch(config, tasks, batch, outcomes);
+        }
         weights.learn_ahead(batch, located, |weights, example, located| {
             *tasks = (*tasks).max(example.task.index() + 1);
             outcomes.push(learn_located(config, weights, example, located));
@@ -298,15 +343,30 @@ impl Inspect for PassiveAggressive {
     }
 
     fn weights(&self, task: TaskId) -> Vec<(u32, f64)> {
-        self.weights.weights(task, Dots { own: 1.0, shared: 1.0 })
+        match &self.sharded {
+            Some(sharded) => sharded.weights(&self.config, task),
+            None => self.weights.weights(task, Dots { own: 1.0, shared: 1.0 }),
+        }
     }
 
     fn shared_vectors(&self) -> Vec<SharedVector> {
-        vec![SharedVector { name: "shared".to_owned(), weights: self.weights.shared_weights() }]
+        match &self.sharded {
+            Some(sharded) => sharded.shared_vectors(),
+            None => {
+                vec![SharedVector { name: "shared".to_owned(), weights: self.weights.shared_weights() }]
+            }
+        }
     }
 
     fn own_weights(&self, task: TaskId) -> OwnWeights {
-        OwnWeights { factors: vec![1.0], own: self.weights.own_weights(task, 1.0) }
+        match &self.sharded {
+            Some(sharded) => sharded.own_weights(&self.config, task),
+            None => OwnWeights { factors: vec![1.0], own: self.weights.own_weights(task, 1.0) },
+        }
+    }
+
+    fn shards(&self) -> Option<ShardReport> {
+        self.sharded.as_ref().map(|sharded| sharded.report())
     }
 
     fn loss(&self, label: f64, margin: f64) -> Option<f64> {
@@ -314,7 +374,7 @@ impl Inspect for PassiveAggressive {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.weights.heap_bytes()
+        self.weights.heap_bytes() + self.sharded.as_ref().map_or(0, |sharded| sharded.heap_bytes())
     }
 }
 
@@ -322,7 +382,11 @@ impl Inspect for PassiveAggressive {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PassiveAggressiveState {
     tasks: u64,
-    weights: SlotTablesState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weights: Option<SlotTablesState>,
+    /// The weights in place of those, where tasks are in shards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sharded: Option<ShardedState>,
 }
 
 impl Algorithm for PassiveAggressive {
@@ -334,24 +398,50 @@ impl Algorithm for PassiveAggressive {
             config: config.clone(),
             tasks: tasks.count(),
             weights: SharedOwn::new(parts(config.scope)),
+            sharded: None,
             located: Default::default(),
         })
     }
 
+    fn spread(&mut self, config: ShardsConfig, tasks: &Tasks) {
+        self.sharded = Some(Box::new(Sharded::new(config, parts(self.config.scope), tasks)));
+    }
+
     fn state(&self) -> PassiveAggressiveState {
-        PassiveAggressiveState { tasks: self.tasks as u64, weights: self.weights.state() }
+        PassiveAggressiveState {
+            tasks: self.tasks as u64,
+            weights: self.sharded.is_none().then(|| self.weights.state()),
+            sharded: self.sharded.as_ref().map(|sharded| sharded.state()),
+        }
     }
 
     fn restore(&mut self, state: PassiveAggressiveState) -> Result<(), StateError> {
         let tasks = restored_tasks(state.tasks, self.tasks)?;
-        self.weights = SharedOwn::restore(parts(self.config.scope), tasks, state.weights)?;
+        match (&mut self.sharded, state.weights, state.sharded) {
+            (None, Some(saved), None) => {
+                self.weights = SharedOwn::restore(parts(self.config.scope), tasks, saved)?;
+            }
+            (Some(sharded), None, Some(saved)) => sharded.restore(tasks, saved)?,
+            _ => {
+                return Err(StateError::new(
+                    "the weights are not of the kind that the number of shards says",
+                ));
+            }
+        }
         self.tasks = tasks;
         Ok(())
     }
 
     fn forget(&self, state: &mut PassiveAggressiveState, task: usize) -> bool {
         state.tasks -= 1;
-        state.weights.remove_task(task);
+        match &self.sharded {
+            Some(sharded) => {
+                let mut settled = sharded.state_between_rounds(self.tasks);
+                settled.remove_task(task, |_| 1.0);
+                state.sharded = Some(settled);
+            }
+            None => state.weights.iter_mut().for_each(|weights| weights.remove_task(task)),
+        }
         true
     }
 }

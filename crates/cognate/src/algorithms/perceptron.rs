@@ -27,18 +27,24 @@
 
 mod auto;
 
+use std::num::NonZeroUsize;
+
 use auto::{Auto, AutoState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{About, Algorithm, CostClass, Parameters, Protocol, restored_tasks};
 use crate::bounds::Theorem;
+use crate::choice::Tunable;
 use crate::error::{ConfigError, ConfigProblem, StateError};
 use crate::example::{Example, SparseView, TaskId, is_mistake, repeats};
-use crate::interaction::{Blocks, Interaction, InteractionConfig, Scales, Uniform};
+use crate::interaction::{
+    Blocks, CoupledConfig, Edges, GraphConfig, Interaction, InteractionConfig, Scales, Uniform,
+};
 use crate::learner::{
     Inspect, LearnOne, Outcome, OwnWeights, Predict, SharedVector, learn_one_by_one, margins_one_by_one,
 };
+use crate::shards::{Rule, ShardReport, Sharded, ShardedState, ShardsConfig};
 use crate::stream::Batch;
 use crate::table::{AHEAD, Locate};
 use crate::tasks::Tasks;
@@ -65,6 +71,21 @@ impl Parameters for PerceptronConfig {
     fn interaction_mut(&mut self) -> Option<&mut InteractionConfig> {
         Some(&mut self.interaction)
     }
+
+    fn unshardable(&self) -> Option<&'static str> {
+        match &self.interaction {
+            InteractionConfig::Coupled(CoupledConfig { b: Tunable::Auto }) => {
+                Some("b = \"auto\" weighs strengths by every example in turn; give b a number")
+            }
+            InteractionConfig::Graph(
+                GraphConfig { edges: Some(Edges::List(_)), .. } | GraphConfig { file: Some(_), .. },
+            )
+            | InteractionConfig::Matrix(_) => {
+                Some("a mistake moves the relatives of its task, and those may be in other shards")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The multitask Perceptron; see the head of its file.
@@ -81,6 +102,21 @@ enum Weights {
     Uniform { rule: Uniform, weights: SharedOwn },
     Blocks { blocks: Blocks, rows: Vec<TaskRows>, outside: SharedOwn },
     Auto(Box<Auto>),
+    Sharded { rule: Uniform, sharded: Box<Sharded> },
+}
+
+/// What weights and examples come to, where tasks are in shards.
+impl Rule for Uniform {
+    fn scales(&self, tasks: usize) -> Scales {
+        (*self).scales(tasks)
+    }
+
+    fn step(&self, tasks: usize, example: Example<'_>, margin: f64) -> Option<f64> {
+        let Example { task, features, label, weight, .. } = example;
+        let gain = || self.relation(task, task, tasks) * features.norm_squared();
+        let is_learnt = is_mistake(label, margin) && weight > 0.0;
+        is_learnt.then(|| label * repeats(weight, label, margin, gain))
+    }
 }
 
 /// Tasks outside every block have weights of their own only.
@@ -161,6 +197,7 @@ impl Predict for Perceptron {
                 None => outside.dots_of(task, x).own,
             },
             Weights::Auto(auto) => auto.margin(self.tasks_with(task), task, x),
+            Weights::Sharded { rule, sharded } => sharded.margin(rule, task, x),
         }
     }
 
@@ -177,6 +214,9 @@ impl Predict for Perceptron {
 impl LearnOne for Perceptron {
     fn update(&mut self, example: Example<'_>, margin: f64) -> bool {
         let Example { task, features, label, weight, .. } = example;
+        if let Weights::Sharded { rule, sharded } = &mut self.weights {
+            return sharded.update(rule, &mut self.tasks, example, margin);
+        }
         self.tasks = self.tasks_with(task);
         if let Weights::Auto(auto) = &mut self.weights {
             return auto.update(self.tasks, example, margin);
@@ -198,7 +238,7 @@ impl LearnOne for Perceptron {
                     }
                     None => outside.add_to(task, features, updates(1.0)),
                 },
-                Weights::Auto(_) => {}
+                Weights::Auto(_) | Weights::Sharded { .. } => {}
             }
         }
         mistake
@@ -218,7 +258,7 @@ impl LearnOne for Perceptron {
                 self.tasks = tasks;
                 return auto.learn(tasks, example);
             }
-            Weights::Blocks { .. } => {}
+            Weights::Blocks { .. } | Weights::Sharded { .. } => {}
         }
         let margin = self.margin(example.task, example.features) + example.offset;
         Outcome { margin, updated: self.update(example, margin) }
@@ -234,6 +274,9 @@ impl LearnOne for Perceptron {
                 outcomes.extend(batch.examples().map(|example| self.learn(example)));
                 return;
             }
+            Weights::Sharded { rule, sharded } => {
+                return sharded.learn_batch(rule, &mut self.tasks, batch, outcomes);
+            }
         };
         let tasks = &mut self.tasks;
         weights.learn_ahead(batch, &mut self.located, |weights, example, located| {
@@ -243,7 +286,22 @@ impl LearnOne for Perceptron {
     }
 
     fn skip(&mut self, task: TaskId) {
-        self.tasks = self.tasks_with(task);
+        match &mut self.weights {
+            Weights::Sharded { sharded, .. } => sharded.skip(&mut self.tasks, task),
+            _ => self.tasks = self.tasks_with(task),
+        }
+    }
+
+    fn meet(&mut self, tasks: &Tasks) {
+        if let Weights::Sharded { sharded, .. } = &mut self.weights {
+            sharded.meet(tasks, self.tasks);
+        }
+    }
+
+    fn use_threads(&mut self, threads: NonZeroUsize) {
+        if let Weights::Sharded { sharded, .. } = &mut self.weights {
+            sharded.use_threads(threads);
+        }
     }
 
     fn learn_round(&mut self, round: &Batch, outcomes: &mut Vec<Outcome>) {
@@ -286,6 +344,7 @@ impl Inspect for Perceptron {
             Weights::Blocks { blocks, .. } => blocks.relation(to, from),
             // R of the mean: that of every strength, by its weight.
             Weights::Auto(auto) => auto.mean_scales(self.tasks).relation(to, from),
+            Weights::Sharded { rule, .. } => rule.relation(to, from, self.tasks),
         }
     }
 
@@ -295,6 +354,7 @@ impl Inspect for Perceptron {
             Weights::Uniform { rule, .. } => rule.influence(tasks),
             Weights::Blocks { blocks, .. } => blocks.influence(task),
             Weights::Auto(auto) => auto.mean_scales(tasks).influence(tasks),
+            Weights::Sharded { rule, .. } => rule.influence(tasks),
         }
     }
 
@@ -309,6 +369,7 @@ impl Inspect for Perceptron {
                 None => outside.weights(task, Dots { own: 1.0, shared: 0.0 }),
             },
             Weights::Auto(auto) => auto.weights(self.tasks, task),
+            Weights::Sharded { rule, sharded } => sharded.weights(rule, task),
         }
     }
 
@@ -317,6 +378,7 @@ impl Inspect for Perceptron {
             Weights::Uniform { weights, .. } => {
                 vec![SharedVector { name: "shared".to_owned(), weights: weights.shared_weights() }]
             }
+            Weights::Sharded { sharded, .. } => sharded.shared_vectors(),
             _ => Vec::new(),
         }
     }
@@ -327,6 +389,7 @@ impl Inspect for Perceptron {
                 let Scales { own, shared } = rule.scales(self.tasks);
                 OwnWeights { factors: vec![shared], own: weights.own_weights(task, own) }
             }
+            Weights::Sharded { rule, sharded } => sharded.own_weights(rule, task),
             _ => OwnWeights { factors: Vec::new(), own: self.weights(task) },
         }
     }
@@ -345,6 +408,14 @@ impl Inspect for Perceptron {
                 rows.iter().map(TaskRows::heap_bytes).sum::<usize>() + outside.heap_bytes()
             }
             Weights::Auto(auto) => auto.heap_bytes(),
+            Weights::Sharded { sharded, .. } => sharded.heap_bytes(),
+        }
+    }
+
+    fn shards(&self) -> Option<ShardReport> {
+        match &self.weights {
+            Weights::Sharded { sharded, .. } => Some(sharded.report()),
+            _ => None,
         }
     }
 }
@@ -358,6 +429,8 @@ pub(crate) struct PerceptronState {
     outside: Option<SlotTablesState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     auto: Option<AutoState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sharded: Option<ShardedState>,
 }
 
 impl Algorithm for Perceptron {
@@ -382,9 +455,17 @@ impl Algorithm for Perceptron {
         Ok(Self { tasks: tasks.count(), weights, located })
     }
 
+    fn spread(&mut self, config: ShardsConfig, tasks: &Tasks) {
+        if let Weights::Uniform { rule, .. } = self.weights {
+            let sharded = Box::new(Sharded::new(config, parts(rule), tasks));
+            self.weights = Weights::Sharded { rule, sharded };
+        }
+    }
+
     fn state(&self) -> PerceptronState {
         let tasks = self.tasks as u64;
-        let nothing = PerceptronState { tasks, uniform: None, blocks: None, outside: None, auto: None };
+        let nothing =
+            PerceptronState { tasks, uniform: None, blocks: None, outside: None, auto: None, sharded: None };
         match &self.weights {
             Weights::Uniform { weights, .. } => PerceptronState { uniform: Some(weights.state()), ..nothing },
             Weights::Blocks { rows, outside, .. } => PerceptronState {
@@ -393,6 +474,7 @@ impl Algorithm for Perceptron {
                 ..nothing
             },
             Weights::Auto(auto) => PerceptronState { auto: Some(auto.state()), ..nothing },
+            Weights::Sharded { sharded, .. } => PerceptronState { sharded: Some(sharded.state()), ..nothing },
         }
     }
 
@@ -401,7 +483,14 @@ impl Algorithm for Perceptron {
         match (&mut self.weights, state) {
             (
                 Weights::Uniform { rule, weights },
-                PerceptronState { uniform: Some(saved), blocks: None, outside: None, auto: None, .. },
+                PerceptronState {
+                    uniform: Some(saved),
+                    blocks: None,
+                    outside: None,
+                    auto: None,
+                    sharded: None,
+                    ..
+                },
             ) => {
                 *weights = SharedOwn::restore(parts(*rule), tasks, saved)?;
             }
@@ -412,6 +501,7 @@ impl Algorithm for Perceptron {
                     blocks: Some(saved),
                     outside: Some(saved_outside),
                     auto: None,
+                    sharded: None,
                     ..
                 },
             ) => {
@@ -425,8 +515,26 @@ impl Algorithm for Perceptron {
             }
             (
                 Weights::Auto(auto),
-                PerceptronState { uniform: None, blocks: None, outside: None, auto: Some(saved), .. },
+                PerceptronState {
+                    uniform: None,
+                    blocks: None,
+                    outside: None,
+                    auto: Some(saved),
+                    sharded: None,
+                    ..
+                },
             ) => auto.restore(tasks, saved)?,
+            (
+                Weights::Sharded { sharded, .. },
+                PerceptronState {
+                    uniform: None,
+                    blocks: None,
+                    outside: None,
+                    auto: None,
+                    sharded: Some(saved),
+                    ..
+                },
+            ) => sharded.restore(tasks, saved)?,
             _ => {
                 return Err(StateError::new("the weights are not of the kind that the interaction keeps"));
             }
@@ -439,6 +547,17 @@ impl Algorithm for Perceptron {
     /// the margins of the others stay.
     fn forget(&self, state: &mut PerceptronState, task: usize) -> bool {
         state.tasks -= 1;
+        if let Weights::Sharded { rule, sharded } = &self.weights {
+            // Another number of tasks is another R, which begins with a round.
+            let mut settled = sharded.state_between_rounds(self.tasks);
+            settled.remove_task(task, |weights| {
+                let Scales { own, shared } = rule.scales(self.tasks - 1).from(rule.scales(self.tasks));
+                weights.scale(&[own], &[shared]);
+                shared
+            });
+            state.sharded = Some(settled);
+            return true;
+        }
         if let (Weights::Uniform { rule, .. }, Some(weights)) = (&self.weights, &mut state.uniform) {
             weights.remove_task(task);
             let Scales { own, shared } = rule.scales(self.tasks - 1).from(rule.scales(self.tasks));

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::algorithms::LearnerConfig;
+use crate::algorithms::{Learner, LearnerConfig};
 use crate::class_weight::ClassWeightConfig;
-use crate::config::{RunConfig, TasksConfig};
+use crate::config::{RunConfig, ShardsConfig, TasksConfig};
+use crate::error::ConfigError;
 use crate::feature_names::{FeatureNames, Naming};
 use crate::query::QueryConfig;
 use crate::stream::{Format, NamingConfig, Preprocess, StreamConfig};
@@ -40,6 +41,9 @@ pub struct ModelConfig {
     /// How much the examples of each label count when they are learnt.
     #[serde(default, skip_serializing_if = "ClassWeightConfig::is_none")]
     pub class_weight: ClassWeightConfig,
+    /// Over how many shards tasks are spread, and when those are mixed.
+    #[serde(default, skip_serializing_if = "ShardsConfig::is_one")]
+    pub shards: ShardsConfig,
 }
 
 impl ModelConfig {
@@ -58,6 +62,7 @@ impl ModelConfig {
             query: config.query,
             seed: seed_of(config.query, *seed),
             class_weight: config.stream.class_weight,
+            shards: config.shards,
         }
     }
 
@@ -86,7 +91,17 @@ impl ModelConfig {
             },
             learner: self.learner.clone(),
             query: self.query,
+            shards: self.shards,
         }
+    }
+
+    /// A learner of these tasks that has learnt nothing.
+    pub(crate) fn build(&self, tasks: &Tasks) -> Result<Learner, ConfigError> {
+        let mut learner = self.learner.build_for(tasks, self.features)?;
+        if self.shards.count > 1 {
+            learner.spread(self.shards, tasks);
+        }
+        Ok(learner)
     }
 
     /// No name yet.

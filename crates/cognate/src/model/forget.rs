@@ -42,7 +42,8 @@ impl Model {
         let mut tasks = self.tasks.clone();
         tasks.remove(task);
         let inseparable = || ForgetError::Inseparable { learner: self.learner.about().id };
-        let without = self.learner.without(task, &self.config.learner, &tasks, self.config.features);
+        let fresh = self.config.build(&tasks).ok();
+        let without = fresh.and_then(|fresh| self.learner.without(task, fresh));
         self.learner = without.ok_or_else(inseparable)?;
         let known = self.knows_class_counts();
         self.tasks = tasks;

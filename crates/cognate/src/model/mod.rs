@@ -75,10 +75,10 @@ impl Model {
     pub fn new(config: &RunConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let tasks = config.declared_tasks()?;
-        let learner =
-            config.learner.build_for(&tasks, config.features).map_err(|error| error.within("learner"))?;
+        let kept = ModelConfig::of(config);
+        let learner = kept.build(&tasks).map_err(|error| error.within("learner"))?;
         config.query.check(&learner).map_err(|error| error.within("query"))?;
-        Ok(Self::made(ModelConfig::of(config), tasks, learner))
+        Ok(Self::made(kept, tasks, learner))
     }
 
     /// A model that has learnt nothing yet, or that the caller fills.
@@ -112,7 +112,7 @@ impl Model {
             tasks = Tasks::open();
             self.config.learner.declare(&mut tasks)?;
         }
-        let learner = self.config.learner.build_for(&tasks, self.config.features)?;
+        let learner = self.config.build(&tasks)?;
         Ok(Self::made(self.config.clone(), tasks, learner))
     }
 

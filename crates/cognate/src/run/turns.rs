@@ -99,6 +99,7 @@ fn learn_stream(
     let mut progress = Progress::default();
     let inputs = stream.input_names();
     let (mut run, rounds) = taken(turns, |model, observer| {
+        model.learner.as_learn_one().use_threads(options.threads);
         Ok((Run::new(model, inputs.clone(), options, observer), model.rounds))
     })?;
     let (mut failed, mut stopped) = (None, false);

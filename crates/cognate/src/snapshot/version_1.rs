@@ -6,6 +6,7 @@ use super::Header;
 use crate::algorithms::LearnerConfig;
 use crate::choice::NoParameters;
 use crate::class_weight::{ClassCounts, ClassWeightConfig};
+use crate::config::ShardsConfig;
 use crate::model::ModelConfig;
 use crate::query::QueryConfig;
 use crate::stream::{
@@ -97,6 +98,7 @@ pub(super) fn read(text: &[u8]) -> serde_json::Result<Header> {
         query,
         seed,
         class_weight: ClassWeightConfig::default(),
+        shards: ShardsConfig::default(),
     };
     Ok(Header {
         min_reader,

@@ -16,7 +16,7 @@ pub(crate) fn feature_hash(name: &[u8], seed: u32) -> u32 {
 }
 
 /// MurmurHash3, 32 bits.
-fn murmur3(bytes: &[u8], seed: u32) -> u32 {
+pub(crate) fn murmur3(bytes: &[u8], seed: u32) -> u32 {
     let mix = |word: u32| word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let (words, rest) = bytes.as_chunks::<4>();
     let mut hash = words.iter().fold(seed, |hash, word| {

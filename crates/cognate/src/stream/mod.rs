@@ -13,7 +13,7 @@ mod config;
 mod csv_rows;
 mod error;
 mod extras;
-mod feature_hash;
+pub(crate) mod feature_hash;
 mod file_names;
 mod frame;
 mod given;

@@ -12,11 +12,13 @@
 //! | `columns` | one vector per task with all their inner products |
 //! | `lagged` | what each task holds of a vector that all of them move |
 //! | `norm` | the length of a vector that grows |
+//! | `lend` | nothing: entries of a slice, to be changed side by side |
 
 mod chunked_rows;
 pub(crate) mod columns;
 pub(crate) mod gram_rows;
 pub(crate) mod lagged;
+pub(crate) mod lend;
 pub(crate) mod norm;
 pub(crate) mod own_rows;
 pub(crate) mod p_norm_rows;
@@ -29,9 +31,10 @@ mod total_tree;
 
 pub(crate) use columns::{Columns, ColumnsState, HalfExponent};
 pub(crate) use gram_rows::{Change, GramRows, GramRowsState};
+pub(crate) use lend::lend;
 pub(crate) use norm::Norm;
 pub(crate) use p_norm_rows::{PNormRows, PNormRowsState};
 pub(crate) use shared_own::SharedOwn;
 pub(crate) use side_by_side::SideBySide;
-pub(crate) use slot_tables::{LocatedSlots, SlotTablesState};
+pub(crate) use slot_tables::{LocatedSlots, SlotTables, SlotTablesState};
 pub(crate) use task_rows::{TaskRows, TaskRowsState};

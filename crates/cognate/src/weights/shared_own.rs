@@ -178,7 +178,7 @@ impl SharedOwn {
 }
 
 /// Adds `step * values` to a task's own weights.
-fn add_own(own: &mut IndexMap<f64>, values: &[f64], step: f64, located: &mut LocatedSlots) {
+pub(crate) fn add_own(own: &mut IndexMap<f64>, values: &[f64], step: f64, located: &mut LocatedSlots) {
     // Known places first: a new weight may move the others.
     let places = located.search.scratch(values.len());
     own.change_at(places, |at, weight| *weight += step * values[at]);

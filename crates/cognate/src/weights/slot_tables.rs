@@ -14,6 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::lend::lend;
 use super::norm::Squares;
 use crate::block::Block;
 use crate::error::StateError;
@@ -90,6 +91,22 @@ impl<V: TableValue> SlotTables<V> {
             self.of_task.resize_with(task.index() + 1, IndexMap::default);
         }
         &mut self.of_task[task.index()]
+    }
+
+    /// The tables of some tasks, by increasing number, to be changed side by side; made if there are none.
+    pub(crate) fn lend(&mut self, tasks: &[TaskId]) -> Vec<&mut IndexMap<V>> {
+        if let Some(last) = tasks.last() {
+            self.table_mut(*last);
+        }
+        lend(&mut self.of_task, tasks.iter().map(|task| task.index()))
+    }
+
+    /// Gives a slot to every feature of an example, and appends them.
+    #[inline]
+    pub(crate) fn number_all(&mut self, x: SparseView<'_>, slots: &mut Vec<u32>) {
+        let first = slots.len();
+        slots.extend(x.indices().iter().map(|feature| self.slots.get(*feature)));
+        self.number(x, &mut slots[first..], |_| ());
     }
 
     /// Asks for the memory that it takes to locate an example.

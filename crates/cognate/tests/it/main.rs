@@ -35,6 +35,7 @@ mod remembered_configs;
 mod resumed_rounds;
 mod robust;
 mod saving;
+mod shards;
 mod singular;
 mod snapshots;
 mod streams;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cognate::fit::Kind;
 use cognate::metrics::{Measures, Tally};
 use cognate::model::ModelConfig;
-use cognate::{LearnerConfig, Model, QueryConfig, TaskId};
+use cognate::{LearnerConfig, Model, QueryConfig, ShardReport, TaskId};
 use serde::Serialize;
 
 use crate::judging::{ClassTally, Judged, digits, second_sentence, sentence, shown};
@@ -70,6 +70,9 @@ pub(super) struct Summary<'a> {
     unlabelled: u64,
     asked: u64,
     skipped: u64,
+    /// Over how many shards tasks are spread, where there are several, and how their rounds went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<ShardRow>,
     /// One by one, where there were several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     passes: Vec<PassRow>,
@@ -93,6 +96,43 @@ pub(super) struct LastLine<'a> {
 
 /// The tasks of a model, one row each, made while they are written: there may be a million.
 struct TaskRows<'a>(&'a Model, &'a Judged);
+
+/// What became of the shards.
+#[derive(Serialize)]
+struct ShardRow {
+    count: u32,
+    /// Those that have a task.
+    occupied: u32,
+    /// Rounds that have ended, over the model's life.
+    rounds: u64,
+    /// Those of them whose summed changes were scaled down.
+    scaled: u64,
+}
+
+impl From<ShardReport> for ShardRow {
+    fn from(report: ShardReport) -> Self {
+        let ShardReport { count, occupied, rounds, scaled, .. } = report;
+        Self { count, occupied, rounds, scaled }
+    }
+}
+
+impl ShardRow {
+    fn sentence(&self) -> String {
+        let Self { count: shards, occupied, rounds, scaled } = self;
+        let occupied = match occupied {
+            all if all == shards => String::new(),
+            some => format!(", {} of them with tasks", count(u64::from(*some))),
+        };
+        let scaled = match scaled {
+            0 => String::new(),
+            some => format!(
+                "; the changes of {} were scaled down, --mix of fewer examples may err less",
+                count(*some)
+            ),
+        };
+        format!("{} shards{occupied}, mixed {} times{scaled}", count(u64::from(*shards)), count(*rounds))
+    }
+}
 
 /// A pass over the stream.
 #[derive(Serialize)]
@@ -172,6 +212,7 @@ pub(super) fn summary<'a>(model: &'a Model, run: &Finished, judged: &'a Judged) 
         unlabelled: model.metrics().unlabelled(),
         asked: model.metrics().asked(),
         skipped: run.skipped,
+        shards: model.learner().as_inspect().shards().map(ShardRow::from),
         passes: pass_rows(judged),
         notes: judged.plain_notes(model),
         tasks: TaskRows(model, judged),
@@ -242,6 +283,7 @@ pub(super) fn summary_text(model: &Model, run: &Finished, judged: &Judged) -> St
         .into_iter()
         .chain(second_sentence(total))
         .chain(classes)
+        .chain(model.learner().as_inspect().shards().map(|report| ShardRow::from(report).sentence()))
         .map(|line| line + "\n")
         .collect::<String>();
     format!(
