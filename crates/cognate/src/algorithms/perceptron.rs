@@ -340,21 +340,21 @@ impl Inspect for Perceptron {
 
     fn relation(&self, to: TaskId, from: TaskId) -> f64 {
         match &self.weights {
-            Weights::Uniform { rule, .. } => rule.relation(to, from, self.tasks),
+            Weights::Uniform { rule, .. } | Weights::Sharded { rule, .. } => {
+                rule.relation(to, from, self.tasks)
+            }
             Weights::Blocks { blocks, .. } => blocks.relation(to, from),
             // R of the mean: that of every strength, by its weight.
             Weights::Auto(auto) => auto.mean_scales(self.tasks).relation(to, from),
-            Weights::Sharded { rule, .. } => rule.relation(to, from, self.tasks),
         }
     }
 
     fn influence(&self, task: TaskId) -> f64 {
         let tasks = self.tasks_with(task);
         match &self.weights {
-            Weights::Uniform { rule, .. } => rule.influence(tasks),
+            Weights::Uniform { rule, .. } | Weights::Sharded { rule, .. } => rule.influence(tasks),
             Weights::Blocks { blocks, .. } => blocks.influence(task),
             Weights::Auto(auto) => auto.mean_scales(tasks).influence(tasks),
-            Weights::Sharded { rule, .. } => rule.influence(tasks),
         }
     }
 

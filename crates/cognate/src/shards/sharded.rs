@@ -137,7 +137,7 @@ impl Sharded {
     /// What own and shared weights of a task count.
     fn factors(&self, rule: &impl Rule, task: TaskId) -> Dots {
         let Scales { own, shared } = rule.scales(self.schedule.tasks_seen(task));
-        Dots { own, shared }
+        Dots { shared, own }
     }
 
     pub(crate) fn weights(&self, rule: &impl Rule, task: TaskId) -> Vec<(u32, f64)> {

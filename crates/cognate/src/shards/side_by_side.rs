@@ -57,7 +57,10 @@ impl Segment {
         range: Range<usize>,
     ) -> usize {
         let Self { slots, ends, shards, seen, .. } = self;
-        (slots.clear(), ends.clear(), shards.clear(), seen.clear());
+        slots.clear();
+        ends.clear();
+        shards.clear();
+        seen.clear();
         let mut met = 0;
         for at in range.clone() {
             if at + AHEAD < range.end {
@@ -184,10 +187,10 @@ impl Segment {
             let Some(now) = (step + 1).checked_sub(AHEAD) else { continue };
             let (at, located) = (examples[now], &mut located[now % AHEAD]);
             let example = self.example(batch, at);
-            let own = tables.get_mut(table_of(example.task));
+            let own = tables.get_mut(table_of(example.task)).map(|own| &mut **own);
             let place = shards.binary_search(&self.shards[at]).unwrap_or(usize::MAX);
             let seen = self.seen[at];
-            let changes = changes.get_mut(place);
+            let changes = changes.get_mut(place).map(|changes| &mut **changes);
             let outcome = learn_one(rule, block, seen, example, (own, changes), located, &mut places);
             outcomes.push((at, outcome));
         }
@@ -213,7 +216,7 @@ fn learn_one(
     block: &[f64],
     seen: usize,
     example: Example<'_>,
-    (mut own, mut changes): (Option<&mut &mut IndexMap<f64>>, Option<&mut &mut Changes>),
+    (mut own, mut changes): (Option<&mut IndexMap<f64>>, Option<&mut Changes>),
     located: &mut LocatedSlots,
     places: &mut Vec<u32>,
 ) -> Outcome {
