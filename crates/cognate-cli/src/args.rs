@@ -158,7 +158,7 @@ pub(crate) struct LearnArgs {
     /// What tasks share is then learnt a little later by the others [default: 1]
     #[arg(long, value_name = "S")]
     pub(crate) shards: Option<u32>,
-    /// After how many examples shards tell each other what they have learnt; by default about as many as there are tasks
+    /// After how many examples shards tell each other what they have learnt; by default as many as there are tasks, from 64 to 256
     #[arg(long, value_name = "B|auto")]
     pub(crate) mix: Option<String>,
     /// Threads: 1, or more to read ahead while learning, and to take shards where there are several; by default as many as

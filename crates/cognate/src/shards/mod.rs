@@ -8,7 +8,7 @@
 //!
 //! **Rounds.** The stream is cut into rounds of B examples, by their number over the model's life: those learnt, and those only
 //! predicted because they have no label, or theirs was not asked for. B is fixed when a round begins: `mix` if that is a number; with `auto` the number of tasks
-//! declared or met by then, K, but at least 64 ([`schedule::FLOOR`]).
+//! declared or met by then, K, but at least 64 and at most 256.
 //!
 //! **Within a round** all shards see the same *block*, the shared numbers as the round found them. To it a shard adds *changes* of
 //! its own, which begin at 0. A shared vector u with changes c of the shard gives the margin

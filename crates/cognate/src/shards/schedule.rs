@@ -6,7 +6,10 @@ use crate::stream::feature_hash::murmur3;
 use crate::tasks::Tasks;
 
 /// The shortest round that `mix = "auto"` makes.
-pub(super) const FLOOR: u64 = 64;
+const FLOOR: u64 = 64;
+
+/// The longest: where tasks are as many as examples, rounds of 10,000 cost many points of error, since the first ones find nothing shared.
+const CEILING: u64 = 256;
 
 /// Rounds, and where tasks live; see the head of the module.
 #[derive(Debug, Clone)]
@@ -50,7 +53,7 @@ impl Schedule {
     fn next_length(&self) -> u64 {
         match self.mix {
             Mix::Every(examples) => examples,
-            Mix::Auto => FLOOR.max(self.known as u64),
+            Mix::Auto => (self.known as u64).clamp(FLOOR, CEILING),
         }
     }
 
@@ -147,10 +150,12 @@ mod tests {
     fn rounds_follow_the_number_of_tasks() {
         let mut schedule = schedule(4, Mix::Auto, &Tasks::open());
         assert_eq!((schedule.length, schedule.known), (FLOOR, 0));
+        schedule.begin(100);
+        assert_eq!((schedule.left(), schedule.rounds), (100, 1));
         schedule.begin(1000);
-        assert_eq!((schedule.left(), schedule.rounds), (1000, 1));
+        assert_eq!((schedule.left(), schedule.rounds), (CEILING, 2));
         let declared = Schedule::new(ShardsConfig { count: 4, mix: Mix::Auto }, &Tasks::counted(500));
-        assert_eq!((declared.length, declared.known), (500, 500));
+        assert_eq!((declared.length, declared.known), (CEILING, 500));
         assert_eq!(Schedule::new(ShardsConfig { count: 4, mix: Mix::Every(7) }, &Tasks::open()).length, 7);
     }
 

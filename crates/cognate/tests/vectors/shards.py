@@ -12,7 +12,7 @@ import random
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "shards"
-FLOOR = 64
+FLOOR, CEILING = 64, 256
 TASKS, LINES, FEATURES = 130, 1200, 40
 
 
@@ -115,7 +115,7 @@ def learn(learner, lines, shards, mix):
     changes = [{} for _ in range(shards)]
     reach = [0] * shards
     known, learnt, rounds, scaled = 0, 0, 0, 0
-    length = mix if mix != "auto" else max(FLOOR, known)
+    length = mix if mix != "auto" else FLOOR
     margins = []
     for task, x, label in lines:
         at = number.setdefault(task, len(number) + 1)
@@ -145,7 +145,7 @@ def learn(learner, lines, shards, mix):
         add(block, total, factor)
         changes, reach = [{} for _ in range(shards)], [0] * shards
         known, learnt, rounds = len(number), 0, rounds + 1
-        length = mix if mix != "auto" else max(FLOOR, known)
+        length = mix if mix != "auto" else min(max(FLOOR, known), CEILING)
     return margins, rounds, scaled
 
 
