@@ -24,7 +24,7 @@
 //!
 //! **The guard.** Shards that see the same block repeat each other: what one mistake would have set right, S shards set right at once. Where more than one
 //! shard has changes and |D| is more than the larger of |u| and (sum over the shards of |c|^2)^(1/2), the length that D would have if shards had nothing in common, D
-//! is scaled down to that; [`Schedule::scaled`] counts how often. |u|^2 is kept by adding what each changed number adds to it.
+//! is scaled down to that; [`ShardReport::scaled`] counts how often. |u|^2 is kept by adding what each changed number adds to it.
 //!
 //! **Bound.** With examples of length 1, a mistake moves the shared vector of `coupled` by at most b / ((1 + b) K), so that a
 //! round of B examples moves no margin further than b / (1 + b) B / K from that of the serial learner.
