@@ -126,7 +126,7 @@ def test_what_is_wrong_is_told_with_its_place(stream: Stream) -> None:
         (stream.y[:-1], f"there are {n - 1} labels; expected {n}"),
         (stream.y * 3, "row 0: found label"),
         (np.array(["yes", "no", "maybe"] * n)[:n], "y: found the labels 'maybe', 'no', 'yes'; expected two"),
-        (stream.y.reshape(-1, 1), "y: found an array of float64 with 2 dimensions"),
+        (np.column_stack([stream.y, stream.y]), "y: found an array of float64 with 2 dimensions"),
         (np.where(np.arange(n) == 5, 0.0, -1.0), "row 5: found label 0 after label -1"),
     ]:
         with pytest.raises(DataError, match=message):
